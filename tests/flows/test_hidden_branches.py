@@ -313,8 +313,7 @@ CALLS: dict[str, Any] = {
     "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
     "keyed.entry_sweep": lambda _: {},
     "keyed.message_append": lambda _: {"key": "k", "messages": [{"role": "user", "content": "o"}]},
-    "keyed.message_list": lambda _: {"key": "k"},
-    "keyed.message_remove": lambda _: {"key": "k"},
+    **{f"keyed.message_{name}": {"key": "k"} for name in ("list", "chain", "remove")},
     "library.branch_moment": lambda _: {},
     "library.rows_apply": lambda ids: {
         "changes": [

@@ -19,6 +19,7 @@ _ELSEWHERE: Final = {
         "entry_spaces",
         "entry_sweep",
         "message_append",
+        "message_chain",
         "message_list",
         "message_remove",
     ),

@@ -13,6 +13,7 @@ from day1.model.rows.origin import Origin
 from day1.ports.store import Work
 from day1.services.contexts.entries import EntryKey, NewEntry
 from day1.services.contexts.entry_writes import check_revisions, put_in, rows_at
+from day1.services.conversations.log_changes import SaidMessages, UnsaidMessages, say, unsay
 from day1.services.repository.idempotency import edited_before
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Correction, Editor, Removal, correct, present
@@ -32,8 +33,9 @@ class EntryChange:
     """The id that the request gives its first edit (see `Correction`)."""
 
 
-Change = NewMemory | Correction | Removal | EntryChange
-"""A memory to add, to correct or to remove, or an entry; a removal names one row."""
+Change = NewMemory | Correction | Removal | EntryChange | SaidMessages | UnsaidMessages
+"""A memory to add, to correct or to remove, an entry, or messages of a log; a removal names one
+row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
     nothing.
 
     Raises:
-        NotFound: a row is not on this branch.
+        NotFound: a row, or the message that others are to follow, is not on this branch.
+        Conflict: the key of a message is that of another one.
         InvalidRequest: rows of its kind have no such column.
         ValueTooLarge: the value of an entry is longer than a row keeps.
         RevisionChanged: a row or an entry has another revision than its change expects.
@@ -103,6 +106,10 @@ def _apply(work: Work, branch: Branch, numbered: Numbered, origin: Origin) -> tu
             return removal.row_ids[0], _Done(_remove(work, branch, numbered.repo, removal, origin))
         case EntryChange() as change:
             return change.at.row_id, _Done(_entry(work, numbered.repo, change, origin))
+        case SaidMessages() as said:
+            return said.row_id, _Done(say(work, said, origin))
+        case UnsaidMessages() as unsaid:
+            return unsaid.conversation_id, _Done(unsay(numbered.repo, work, unsaid, origin))
         case memory:
             kind, row = new_memory(numbered.repo, memory, origin, work.now)
             written = put_once(work, kind, row, numbered.request_id)

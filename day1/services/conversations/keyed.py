@@ -85,7 +85,7 @@ def append(repo: Repository, branch: Branch, batch: Batch, origin: Origin) -> Ap
             return AppendedMessages(ids, BranchAfter.of(work, 0))
         is_new = not work.get(CONVERSATION, [conversation_id])
         if is_new:
-            work.add(CONVERSATION, [_conversation(batch, origin, work.now)])
+            work.add(CONVERSATION, [conversation_row(batch, origin, work.now)])
         last = None if is_new else last_message(repo, work, conversation_id)
         work.add(
             MESSAGE,
@@ -97,7 +97,8 @@ def append(repo: Repository, branch: Branch, batch: Batch, origin: Origin) -> Ap
     return AppendedMessages(ids, BranchAfter.of(work, len(ids) + is_new))
 
 
-def _conversation(batch: Batch, origin: Origin, now: int) -> Row:
+def conversation_row(batch: Batch, origin: Origin, now: int) -> Row:
+    """Build the row of a new conversation under a key."""
     columns: Row = {
         "title": batch.title,
         "space": batch.at.space,

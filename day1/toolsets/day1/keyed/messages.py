@@ -2,79 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import (
-    Label,
-    MemoryText,
-    OnBranch,
-    Read,
-    Request,
-    Response,
-    WriteRequest,
-    Written,
-)
+from day1.call.fields import Label, OnBranch, Read, Request, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import ValueTooLarge
-from day1.model.contexts.content import readable_json
 from day1.model.rows.kind import Row, text_of
-from day1.model.rows.validation import clean, secret_notes
+from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
-from day1.model.values.parts import MOST_VALUE
-from day1.services.access.calls import (
-    branch_of,
-    first_edit,
-    new_space,
-    repeatable,
-    writable,
-    writer,
-)
+from day1.services.access.calls import branch_of, first_edit, repeatable, writable, writer
 from day1.services.branches.resolving import shown_at
 from day1.services.conversations import keyed
+from day1.services.conversations.chains import Chains, LogKey
 from day1.services.conversations.keyed import Batch, ConversationKey, Cut
-from day1.services.conversations.messages import NewMessage
 from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.entries import EntrySpace, Key
 from day1.toolsets.shared.fields import absent
-
-_MOST: Final = 10_000
-
-
-def _structure(text: str) -> str:
-    if len(text) > MOST_VALUE:
-        return text  # the call refuses it, with a code of its own
-    try:
-        value = json.loads(clean(text), parse_constant=_no_number)
-    except (ValueError, RecursionError) as exc:
-        raise ValueError("must be JSON with finite numbers and at most 64 levels") from exc
-    if not isinstance(value, dict):
-        raise ValueError("must be a JSON object")  # noqa: TRY004 - what a validator raises
-    readable_json(value)
-    return text
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-class MessageGiven(Request):
-    """A message to append.
-
-    Attributes:
-        role: Who speaks.
-        content: What was said: search finds the message by it, and people read it.
-        structure: What the message was made from, a JSON object as text of at most 1,048,576
-            characters; it comes back to the letter. Redacting the message hides it too.
-    """
-
-    role: Literal["user", "assistant", "system", "tool"]
-    content: MemoryText
-    structure: Annotated[str, AfterValidator(_structure)] | None = None
+from day1.toolsets.shared.messages import (
+    MOST_MESSAGES,
+    MessageGiven,
+    new_messages,
+    space_of,
+    texts_of_messages,
+)
 
 
 class MessageAppend(WriteRequest):
@@ -90,7 +43,7 @@ class MessageAppend(WriteRequest):
 
     key: Key
     space: EntrySpace | None = None
-    messages: Annotated[list[MessageGiven], Field(min_length=1, max_length=_MOST)]
+    messages: Annotated[list[MessageGiven], Field(min_length=1, max_length=MOST_MESSAGES)]
     title: Label | None = None
     branch: OnBranch = None
 
@@ -105,20 +58,11 @@ class MessagesAppended(Response):
 
 def message_append(ctx: Context, request: MessageAppend) -> MessagesAppended:
     """Add messages at the end of the conversation of a key, all or none."""
-    for given in request.messages:
-        _refuse_long(given.structure)
-    notes = dict.fromkeys(
-        note
-        for given in request.messages
-        for note in secret_notes(ctx.limits.secrets, given.content, given.structure)
-    )
+    new = new_messages(request.messages)
+    notes = secret_notes(ctx.limits.secrets, *texts_of_messages(request.messages))
     at = _place(ctx, request.key, request.space)
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
-    new = [
-        NewMessage(given.role, given.content, structure=given.structure)
-        for given in request.messages
-    ]
     batch = Batch(at, new, request.title)
     done = keyed.append(repeatable(ctx, request, branch), branch, batch, origin)
     return MessagesAppended(
@@ -128,7 +72,7 @@ def message_append(ctx: Context, request: MessageAppend) -> MessagesAppended:
             branch=branch.name,
             commit=done.after.tip,
             pending=done.after.pending,
-            notes=list(notes),
+            notes=notes,
         ),
     )
 
@@ -189,6 +133,41 @@ def message_list(ctx: Context, request: MessageList) -> MessagesListed:
         )
 
 
+class MessageChain(Request):
+    """The arguments of `message_chain`.
+
+    Attributes:
+        key: The key of the last message: see `say` of `rows_apply`.
+        space: The space in which the keys of messages count, as for `entry_put`.
+        limit: How many of the last messages to answer; default: all.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+    """
+
+    key: Key
+    space: EntrySpace | None = None
+    limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    branch: OnBranch = None
+    at: Label | None = None
+
+
+class MessagesChained(Response):
+    """The messages in sequence, without removed and redacted ones."""
+
+    messages: list[KeyedMessage]
+    read: Read
+
+
+def message_chain(ctx: Context, request: MessageChain) -> MessagesChained:
+    """Read the message of a key and those that it follows, also of other conversations."""
+    end = LogKey(space_of(ctx, request.space), request.key)
+    branch = branch_of(ctx, request.branch)
+    with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
+        rows = Chains(ctx.repo, reading).messages(end.row_id, request.limit)
+        return MessagesChained(
+            messages=[_item(row) for row in rows], read=read_of(reading, branch.name)
+        )
+
+
 class MessageRemove(WriteRequest):
     """The arguments of `message_remove`; without `last` and `after` all messages are removed.
 
@@ -228,18 +207,7 @@ def message_remove(ctx: Context, request: MessageRemove) -> MessagesRemoved:
 
 
 def _place(ctx: Context, key: str, space: str | list[str] | None) -> ConversationKey:
-    name = None if space is None else str(space)  # the validator made a name of labels
-    return ConversationKey(new_space(ctx, name), key)
-
-
-def _refuse_long(structure: str | None) -> None:
-    if structure is not None and len(structure) > MOST_VALUE:
-        raise ValueTooLarge(
-            f"The JSON of a message has {len(structure):,} characters, and at most "
-            f"{MOST_VALUE:,} are kept: keep long parts in a file, and the file's name in the "
-            "message.",
-            limit=MOST_VALUE,
-        )
+    return ConversationKey(space_of(ctx, space), key)
 
 
 def _item(row: Row) -> KeyedMessage:
@@ -258,5 +226,6 @@ def _item(row: Row) -> KeyedMessage:
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("message_append", message_append, Effect.WRITE),
     Operation("message_list", message_list, Effect.READ),
+    Operation("message_chain", message_chain, Effect.READ),
     Operation("message_remove", message_remove, Effect.DESTROY),
 )

@@ -41,6 +41,13 @@ from day1.toolsets.shared.entries import (
     texts_of_entry,
 )
 from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
+from day1.toolsets.shared.messages import (
+    SayMessages,
+    UnsayMessages,
+    said_messages,
+    texts_of_messages,
+    unsaid_messages,
+)
 
 
 class AddFact(Request):
@@ -121,7 +128,15 @@ class DeleteEntry(EntryExpected):
 
 
 ChangeAsked = Annotated[
-    AddFact | AddObservation | AddRelation | UpdateRow | RetractRow | SetEntry | DeleteEntry,
+    AddFact
+    | AddObservation
+    | AddRelation
+    | UpdateRow
+    | RetractRow
+    | SetEntry
+    | DeleteEntry
+    | SayMessages
+    | UnsayMessages,
     Field(discriminator="action"),
 ]
 
@@ -131,7 +146,8 @@ class Apply(WriteRequest):
 
     Attributes:
         changes: 1 to 1,000 changes, in their order: `add`, `observe` or `relate` a memory,
-            `update` or `retract` one by its id, `set` or `delete` an entry by its key.
+            `update` or `retract` one by its id, `set` or `delete` an entry by its key,
+            `say` messages under keys, or `unsay` those that no entry leads to.
         reason: Why; memory_history and memory_blame show it.
     """
 
@@ -174,6 +190,8 @@ def _texts(asked: ChangeAsked) -> tuple[str | None, ...]:
         return (asked.summary, asked.raw_input, asked.raw_output)
     if isinstance(asked, SetEntry):
         return texts_of_entry(asked)
+    if isinstance(asked, SayMessages):
+        return texts_of_messages(asked.messages)
     return ()
 
 
@@ -192,12 +210,13 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
             return Correction(asked.id, corrected_columns(asked), reason, asked.expect_revision)
         case RetractRow():
             return Removal([asked.id], reason)
-        case SetEntry():
-            return EntryChange(
-                place_of(ctx, asked), new_entry(ctx, asked), reason, asked.expect_revision
-            )
-        case DeleteEntry():
-            return EntryChange(place_of(ctx, asked), None, reason, asked.expect_revision)
+        case SetEntry() | DeleteEntry():
+            new = new_entry(ctx, asked) if isinstance(asked, SetEntry) else None
+            return EntryChange(place_of(ctx, asked), new, reason, asked.expect_revision)
+        case SayMessages():
+            return said_messages(ctx, asked)
+        case UnsayMessages():
+            return unsaid_messages(ctx, asked, reason)
         case AddFact():
             return NewFact(
                 asked.fact_text,

@@ -1,0 +1,164 @@
+"""Adding messages to a log and removing them, in an open unit of work: see `chains`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from day1.errors import Conflict, NotFound
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, Kind, Row, complete
+from day1.model.rows.origin import Origin
+from day1.ports.store import Work
+from day1.services.contexts import entries
+from day1.services.contexts.entries import EntryQuery
+from day1.services.conversations.chains import Chains, LogKey
+from day1.services.conversations.keyed import Batch, conversation_row
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import new_row
+
+
+@dataclass(frozen=True, slots=True)
+class SaidMessages:
+    """Messages under keys to add to a conversation, each after the one before it."""
+
+    batch: Batch
+    keys: Sequence[LogKey]
+    """The keys of the messages, in their order."""
+    after: LogKey | None = None
+    """The message that the first one follows, of any conversation; None: it begins a chain."""
+
+    @property
+    def row_id(self) -> str:
+        """The id of the chain's last message; that of the conversation if there is none."""
+        last = self.keys[-1] if self.keys else self.after
+        return self.batch.at.conversation_id if last is None else last.row_id
+
+
+@dataclass(frozen=True, slots=True)
+class UnsaidMessages:
+    """Messages to remove: those of a conversation and of some chains that nothing leads to.
+
+    A message stays if an entry names it or one that follows it.
+    """
+
+    conversation_id: str
+    ends: Sequence[LogKey]
+    """The last messages of the chains; those that are not there are passed over."""
+    space: str | None
+    """The log, and the space of the entries that name messages; the spaces below it, too."""
+    named_at: Sequence[str]
+    """The members of the entries that name messages: by a key, or a list of keys."""
+    reason: str | None = None
+
+
+def say(work: Work, said: SaidMessages, origin: Origin) -> str:
+    """Add messages in open work; return `add`, or nothing if all of them are there.
+
+    Raises:
+        NotFound: the message that the first one follows is not there.
+        Conflict: a key is that of another message, or of one that was removed.
+    """
+    if said.after is not None and not work.get(MESSAGE, [said.after.row_id], ("previous_id",)):
+        raise NotFound(
+            "The message to go on from is not in the log, on this branch: read what is there, and "
+            "go on from another one.",
+            key=said.after.key,
+        )
+    row_ids = [key.row_id for key in said.keys]
+    present, removed_ids = work.get(MESSAGE, row_ids), _removed_ids(work, row_ids)
+    new_rows: list[Row] = []
+    previous_id = None if said.after is None else said.after.row_id
+    for key, row_id, message in zip(said.keys, row_ids, said.batch.messages, strict=True):
+        columns = {**complete(MESSAGE, message.columns), "previous_id": previous_id}
+        row = present.get(row_id)
+        if row_id in removed_ids or (row is not None and not _is_same(row, columns)):
+            raise Conflict(
+                "The key of a message is that of another one, or of one that was removed: give "
+                "each message a key of its own.",
+                key=key.key,
+            )
+        if row is None:
+            columns["conversation_id"] = said.batch.at.conversation_id
+            new_rows.append({"id": row_id, **columns})
+        previous_id = row_id
+    if new_rows:
+        _add(work, said.batch, new_rows, origin)
+    return "add" if new_rows else ""
+
+
+def _add(work: Work, batch: Batch, rows: Sequence[Row], origin: Origin) -> None:
+    if not work.get(CONVERSATION, [batch.at.conversation_id], ("title",)):
+        work.add(CONVERSATION, [conversation_row(batch, origin, work.now)])
+    made_rows = []
+    for row in rows:
+        # Messages of one time would be read in the order of their ids, which follow from keys.
+        work.not_before(work.now)
+        made_rows.append(new_row(MESSAGE, str(row["id"]), row, origin, work.now))
+    work.add(MESSAGE, made_rows)
+
+
+def _removed_ids(work: Work, row_ids: Sequence[str]) -> set[str]:
+    """Return the ids of messages that were there and are not there any more."""
+    if not row_ids:
+        return set()
+    edited = work.scan(EDIT, ("row_id",), Query(among={"row_id": row_ids}))
+    edited_ids = list({str(row_id) for (row_id,) in edited})
+    return set(edited_ids) - work.get(MESSAGE, edited_ids, ("previous_id",)).keys()
+
+
+def _is_same(row: Row, columns: Mapping[str, object]) -> bool:
+    return row["content_hash"] == REDACTED_HASH or all(row[c] == columns[c] for c in columns)
+
+
+def unsay(repo: Repository, work: Work, unsaid: UnsaidMessages, origin: Origin) -> str:
+    """Remove messages that nothing leads to, and conversations that this empties, in open work.
+
+    Returns `remove`, or nothing if there are no such messages.
+    """
+    chains = Chains(repo, work)
+    of_conversation = Query(equal={"conversation_id": unsaid.conversation_id})
+    own_ids = [str(row_id) for (row_id,) in work.scan(MESSAGE, ("id",), of_conversation)]
+    ids = dict.fromkeys(
+        [*own_ids, *(row_id for end in unsaid.ends for row_id in _before(chains, end.row_id))]
+    )
+    kept_ids = _named_ids(work, chains, unsaid) if ids else set()
+    gone_rows = work.get(MESSAGE, [row_id for row_id in ids if row_id not in kept_ids])
+    counts = Counter(str(row["conversation_id"]) for row in gone_rows.values())
+    emptied = [i for i, n in counts.items() if work.count(MESSAGE, {"conversation_id": i}) == n]
+    rows: list[tuple[Kind, Row]] = [(MESSAGE, row) for row in gone_rows.values()]
+    rows += [(CONVERSATION, row) for row in work.get(CONVERSATION, emptied).values()]
+    if rows:
+        Editor(repo, work, origin, unsaid.reason).remove(rows)
+    return "remove" if rows else ""
+
+
+def _before(chains: Chains, row_id: str) -> Iterator[str]:
+    """Yield the ids of a chain that are there, from its end to the first one that is nowhere."""
+    try:
+        for link in chains.links(row_id):
+            if link.is_there:
+                yield link.id
+    except NotFound:
+        return
+
+
+def _named_ids(work: Work, chains: Chains, unsaid: UnsaidMessages) -> set[str]:
+    """Return the ids of the messages that the entries of the log lead to."""
+    query = EntryQuery(work.now, {"space": unsaid.space})
+    ids: set[str] = set()
+    for entry in entries.read(work, entries.find(work, query)):
+        value = entry.value if isinstance(entry.value, dict) else {}
+        names = [value.get(member) for member in unsaid.named_at]
+        keys = [key for name in names for key in (name if isinstance(name, list) else [name])]
+        for key in keys:
+            if not isinstance(key, str):
+                continue
+            for row_id in _before(chains, LogKey(unsaid.space, key).row_id):
+                if row_id in ids:
+                    break
+                ids.add(row_id)
+    return ids

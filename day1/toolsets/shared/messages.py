@@ -1,0 +1,155 @@
+"""Types of arguments about messages under keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from day1.call.context import Context
+from day1.call.fields import Label, MemoryText, Request
+from day1.errors import ValueTooLarge
+from day1.model.contexts.content import readable_json
+from day1.model.rows.validation import clean
+from day1.model.values.parts import MOST_VALUE
+from day1.services.access.calls import new_space
+from day1.services.conversations.chains import LogKey
+from day1.services.conversations.keyed import Batch, ConversationKey
+from day1.services.conversations.log_changes import SaidMessages, UnsaidMessages
+from day1.services.conversations.messages import NewMessage
+from day1.toolsets.shared.entries import EntrySpace, Key
+
+MOST_MESSAGES: Final = 10_000
+"""Messages that one call adds."""
+_MOST_NAMES: Final = 20
+"""Members of an entry that name messages."""
+
+
+def _structure(text: str) -> str:
+    if len(text) > MOST_VALUE:
+        return text  # the call refuses it, with a code of its own
+    try:
+        value = json.loads(clean(text), parse_constant=_no_number)
+    except (ValueError, RecursionError) as exc:
+        raise ValueError("must be JSON with finite numbers and at most 64 levels") from exc
+    if not isinstance(value, dict):
+        raise ValueError("must be a JSON object")  # noqa: TRY004 - what a validator raises
+    readable_json(value)
+    return text
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+class MessageGiven(Request):
+    """A message to append.
+
+    Attributes:
+        role: Who speaks.
+        content: What was said: search finds the message by it, and people read it.
+        structure: What the message was made from, a JSON object as text of at most 1,048,576
+            characters; it comes back to the letter. Redacting the message hides it too.
+    """
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: MemoryText
+    structure: Annotated[str, AfterValidator(_structure)] | None = None
+
+
+class LogMessage(MessageGiven):
+    """A message to add under a key of its own in a log."""
+
+    key: Key
+
+
+class SayMessages(Request):
+    """Messages to add to the conversation of a key, each after the one before it.
+
+    The first one follows the message `after`, of any conversation, which must be there; without
+    `after` it begins. `log` is the space in which the keys of messages count, by default `space`.
+    """
+
+    action: Literal["say"]
+    key: Key
+    space: EntrySpace | None = None
+    log: EntrySpace | None = None
+    after: Key | None = None
+    messages: Annotated[list[LogMessage], Field(max_length=MOST_MESSAGES)]
+    title: Label | None = None
+
+
+class UnsayMessages(Request):
+    """Messages to remove: those of the conversation of a key, and of the chains of `ends`.
+
+    A message stays if an entry of the space `log` or below it names it, or one that follows it:
+    `named_at` are the members of the entries' values that have such a key, or a list of them.
+    """
+
+    action: Literal["unsay"]
+    key: Key
+    space: EntrySpace | None = None
+    log: EntrySpace | None = None
+    ends: Annotated[list[Key], Field(max_length=MOST_MESSAGES)] | None = None
+    named_at: Annotated[list[Label], Field(min_length=1, max_length=_MOST_NAMES)]
+
+
+def said_messages(ctx: Context, asked: SayMessages) -> SaidMessages:
+    """Build the messages that a change says.
+
+    Raises:
+        ValueTooLarge: the JSON of a message is too long.
+    """
+    log = space_of(ctx, asked.log or asked.space)
+    at = ConversationKey(space_of(ctx, asked.space), asked.key)
+    return SaidMessages(
+        Batch(at, new_messages(asked.messages), asked.title),
+        [LogKey(log, message.key) for message in asked.messages],
+        None if asked.after is None else LogKey(log, asked.after),
+    )
+
+
+def unsaid_messages(ctx: Context, asked: UnsayMessages, reason: str | None) -> UnsaidMessages:
+    """Build the removal of messages that a change asks for."""
+    log = space_of(ctx, asked.log or asked.space)
+    return UnsaidMessages(
+        ConversationKey(space_of(ctx, asked.space), asked.key).conversation_id,
+        [LogKey(log, key) for key in asked.ends or ()],
+        log,
+        asked.named_at,
+        reason,
+    )
+
+
+def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
+    """Build the messages that a call gives.
+
+    Raises:
+        ValueTooLarge: the JSON of a message is too long.
+    """
+    for message in given:
+        if message.structure is not None and len(message.structure) > MOST_VALUE:
+            raise ValueTooLarge(
+                f"The JSON of a message has {len(message.structure):,} characters, and at most "
+                f"{MOST_VALUE:,} are kept: keep long parts in a file, and the file's name in "
+                "the message.",
+                limit=MOST_VALUE,
+            )
+    return [NewMessage(each.role, each.content, structure=each.structure) for each in given]
+
+
+def texts_of_messages(given: Sequence[MessageGiven]) -> tuple[str | None, ...]:
+    """Return the texts of messages that may hold a secret."""
+    return tuple(text for each in given for text in (each.content, each.structure))
+
+
+def space_of(ctx: Context, space: str | list[str] | None) -> str | None:
+    """Return the space of new rows: the given one, else the caller's.
+
+    Raises:
+        InvalidRequest: it is the word for all spaces.
+    """
+    # The validator made a name of labels.
+    return new_space(ctx, None if space is None else str(space))
