@@ -45,6 +45,27 @@ from day1.integrations.anthropic import Day1MemoryTool
 memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
 Day1MemoryTool(memory).call(COMMAND)
 """
+STORE_WRITES = """
+import asyncio, sys
+import day1
+from day1.integrations.pydantic_ai import Day1ConversationStore
+from pydantic_ai import Conversation
+from pydantic_ai.messages import ModelResponse, TextPart
+
+memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
+store = Day1ConversationStore(memory)
+
+async def save(of, *texts):
+    conversation = await store.load(of) or Conversation(conversation_id=of)
+    conversation.messages += [ModelResponse(parts=[TextPart(text)]) for text in texts]
+    await store.save(conversation)
+
+async def branch(of, at):
+    revision = (await store.load(of)).revision
+    await store.branch(of, at=at, expected_revision=revision)
+
+asyncio.run(WRITE)
+"""
 TOGETHER = f"""
 import asyncio, sys, threading
 import day1
@@ -225,6 +246,58 @@ def test_a_command_of_the_memory_tool_is_whole_or_not_there(
         entries = memory.entries(under=("files", "memories"))
         texts = {entry.key: entry.value.get("text", "") for entry in entries}
         assert texts == (after if done else FILES)
+
+
+@pytest.mark.parametrize(("point", "is_done"), CHANGED)
+@pytest.mark.parametrize(
+    ("write", "after"),
+    [
+        ('save("talk", "c", "d")', {"talk": "abcd"}),
+        ('save("new", "c", "d")', {"talk": "ab", "new": "cd"}),
+        ('branch("talk", 1)', {"talk": "a"}),
+        ('store.fork("talk", at=1, new_conversation_id="fork")', {"talk": "ab", "fork": "a"}),
+        ('store.delete("talk")', {}),
+    ],
+)
+def test_a_write_of_a_store_of_conversations_is_whole_or_not_there(
+    tmp_path: Path, point: str, is_done: bool, write: str, after: dict[str, str]
+) -> None:
+    needs_files()
+    adapter = pytest.importorskip("day1.integrations.pydantic_ai")
+    folder = tmp_path / "store"
+    from tests.wires.pydantic_ai_talk import add, say
+
+    with day1.connect(folder, settings=QUIET) as memory:
+        asyncio.run(add(adapter.Day1ConversationStore(memory), "talk", say("a"), say("b")))
+    run_killed(STORE_WRITES.replace("WRITE", write), folder, point)
+    with day1.connect(folder, settings=QUIET) as memory:
+        assert kept(memory) == (after if is_done else {"talk": "ab"})
+        texts = "".join(after.values() if is_done else ["ab"])
+        said = [
+            row["content"]
+            for conversation in memory.conversations()
+            for row in memory.messages(conversation.conversation_id)
+        ]
+        # No message without a record that leads to it, but for the end that a branch left.
+        assert set(said) - {"b"} == set(texts) - {"b"}
+
+
+def kept(memory: day1.Memory) -> dict[str, str]:
+    """What the conversations of a store of Pydantic AI have."""
+    from day1.integrations.pydantic_ai import Day1ConversationStore
+
+    store = Day1ConversationStore(memory)
+
+    async def read() -> dict[str, str]:
+        found = {}
+        for record in await store.list_conversations():
+            conversation = await store.load(record.conversation_id)
+            assert conversation is not None
+            parts = [part for message in conversation.messages for part in message.parts]
+            found[record.conversation_id] = "".join(str(part.content) for part in parts)  # type: ignore[union-attr]
+        return found
+
+    return asyncio.run(read())
 
 
 def test_processes_with_threads_share_a_session_while_one_is_killed(tmp_path: Path) -> None:

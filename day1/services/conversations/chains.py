@@ -147,7 +147,7 @@ class Chains:
             self._look_up(past, row["conversation_id"])
             # Of the past only what is not there any more: the present is looked up when needed.
             looked_up = [each for each in self._links if each not in present_ids]
-            for there in self._reading.get(MESSAGE, looked_up, ("id",)):
+            for there in self._reading.get(MESSAGE, looked_up, ("previous_id",)):
                 del self._links[there]
 
 

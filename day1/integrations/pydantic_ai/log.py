@@ -1,0 +1,229 @@
+"""The log of a store of conversations: calls on the memory, each on the branch that is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, Final
+
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+)
+
+import day1
+from day1 import errors
+from day1.integrations.pydantic_ai.messages import entries_of, message_of, record_of, value_of
+
+_KIND: Final = "pydantic-ai"
+_ABSENT: Final = "none"
+_ENDS: Final = ["head_id", "branches"]
+"""The members of a record that name entries of the log."""
+_MOST_ID: Final = 1_024
+_UNFIT: Final = re.compile("[\0\ud800-\udfff]")
+_MOST_SCOPE: Final = 16
+"""Characters of a scope that always fit the name of a space, however they are written there."""
+_PLAIN: Final = re.compile(r"[\x21-\x7e]{1,64}")
+_PAGE: Final = 1_000
+_MOST_MESSAGES: Final = 10_000
+_MOST_LIMIT: Final = 1_000_000
+
+BranchOfCall = str | Callable[[], str | None] | None
+
+
+class Log:
+    """The conversations of a store: records in the space `pydantic-ai:NAME`, and their messages.
+
+    The messages of a conversation with a scope are in the space `pydantic-ai:NAME/SCOPE`.
+    """
+
+    def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
+        """Name the log; nothing is asked."""
+        self._memory, self._branch = memory, branch
+        self._space = [_KIND, name]
+
+    def on(self) -> day1.Branch:
+        """Return the branch of the memory that an operation is about."""
+        name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if name is None else self._memory.branch(name)
+
+    def record(self, on: day1.Branch, conversation_id: str) -> ConversationRecord | None:
+        """Read the record of a conversation; None if there is none."""
+        entry = self._entry(on, conversation_id)
+        return None if entry is None else record_of(entry)
+
+    def records(
+        self, on: day1.Branch, scope: str | None, limit: int | None
+    ) -> list[ConversationRecord]:
+        """Read the records, those that were saved last first."""
+        if scope is not None and _UNFIT.search(scope):
+            return []  # no record has it
+        where = None if scope is None else {"scope": scope}
+        records = [record_of(entry) for entry in self._entries(on, where)]
+        records.reverse()  # of those that were saved at one time, the first one is first
+        return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
+
+    def write(
+        self,
+        on: day1.Branch,
+        record: ConversationRecord,
+        new_entries: Sequence[ConversationEntry],
+        expected_revision: str | None,
+    ) -> None:
+        """Add entries and put a record in one commit.
+
+        Raises:
+            ConversationConflict: another record is there, or an entry to go on from is not.
+        """
+        conversation_id = record.conversation_id
+        entry = self._entry(on, conversation_id)
+        self._check(entry, conversation_id, expected_revision)
+        put = {
+            "action": "set",
+            **self._place(conversation_id),
+            "value": value_of(record),
+            "text": conversation_id if conversation_id.strip() else _KIND,
+            "expect_revision": _ABSENT if entry is None else entry["revision"],
+        }
+        self._apply(on, conversation_id, [*self._said(record, new_entries), put])
+
+    def delete(self, on: day1.Branch, conversation_id: str, expected_revision: str) -> None:
+        """Remove a record, and the entries that only it leads to, in one commit.
+
+        Raises:
+            ConversationConflict: another record is there, or none.
+        """
+        entry = self._entry(on, conversation_id)
+        self._check(entry, conversation_id, expected_revision)
+        if entry is None:
+            raise ConversationConflict(conversation_id)
+        record = record_of(entry)
+        place = self._place(conversation_id)
+        ends = [each for each in (record.head_id, *record.branches) if each is not None]
+        changes = [
+            {"action": "delete", **place, "expect_revision": entry["revision"]},
+            {
+                "action": "unsay",
+                "key": conversation_id,
+                "space": self._space_of(record.scope),
+                "log": self._space,
+                "ends": ends,
+                "named_at": _ENDS,
+            },
+        ]
+        self._apply(on, conversation_id, changes)
+
+    def history(
+        self, on: day1.Branch, head_id: str | None, limit: int | None
+    ) -> list[ConversationEntry]:
+        """Read an entry and those before it, or only the last ones of them.
+
+        Raises:
+            KeyError: an entry is not in the log.
+        """
+        if head_id is None or (limit is not None and limit <= 0):
+            return []
+        if not _fits(head_id):
+            raise KeyError(head_id)
+        most = limit if limit is not None and limit <= _MOST_LIMIT else None
+        at = {"key": head_id, "space": self._space}
+        try:
+            return entries_of(self._call(on, "message_chain", **at, limit=most)["messages"])
+        except errors.UnknownBranch:
+            raise
+        except errors.NotFound as exc:
+            raise KeyError(head_id) from exc
+
+    def _said(
+        self, record: ConversationRecord, entries: Sequence[ConversationEntry]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the changes that add entries, and make sure that the newest one is there."""
+        at = {
+            "action": "say",
+            "key": record.conversation_id,
+            "space": self._space_of(record.scope),
+            "log": self._space,
+        }
+        for line in _lines(entries):
+            messages = [message_of(entry) for entry in line]
+            yield {**at, "after": line[0].parent_id, "messages": messages}
+        if record.head_id is not None and record.head_id not in {entry.id for entry in entries}:
+            yield {**at, "after": record.head_id, "messages": []}
+
+    def _apply(self, on: day1.Branch, conversation_id: str, changes: list[dict[str, Any]]) -> None:
+        try:
+            self._call(on, "rows_apply", changes=changes)
+        except errors.UnknownBranch:
+            raise
+        except (errors.RevisionChanged, errors.NotFound) as exc:
+            raise ConversationConflict(conversation_id) from exc
+
+    def _check(
+        self, entry: dict[str, Any] | None, conversation_id: str, expected_revision: str | None
+    ) -> None:
+        """Refuse a change of a record that its writer did not read."""
+        # What is read here is compared again under the lock of the branch.
+        revision = None if entry is None else record_of(entry).revision
+        if revision != expected_revision:
+            raise ConversationConflict(conversation_id)
+
+    def _entry(self, on: day1.Branch, conversation_id: str) -> dict[str, Any] | None:
+        if not _fits(conversation_id):
+            return None
+        keys = [self._place(conversation_id)]
+        entry: dict[str, Any] | None = self._call(on, "entry_get", keys=keys)["entries"][0]
+        return entry
+
+    def _entries(self, on: day1.Branch, where: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """Read the entries of all records, the newest first."""
+        entry_by_id: dict[str, dict[str, Any]] = {}
+        offset, total = 0, 1
+        while offset < total:
+            page = self._call(
+                on, "entry_find", under=self._space, where=where, limit=_PAGE, offset=offset
+            )
+            entry_by_id |= {entry["id"]: entry for entry in page["entries"]}
+            offset, total = offset + _PAGE, page["total"]
+        return [*entry_by_id.values()]
+
+    def _place(self, conversation_id: str) -> dict[str, Any]:
+        return {"key": conversation_id, "space": self._space}
+
+    def _space_of(self, scope: str | None) -> list[str]:
+        """Return the space of the messages of a scope; that of a long scope has a hash of it."""
+        if not scope:
+            return self._space
+        if len(scope) > _MOST_SCOPE and not _PLAIN.fullmatch(scope):
+            scope = sha256(scope.encode("utf-8", "surrogatepass")).hexdigest()
+        return [*self._space, scope]
+
+    def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Call an operation; make the branch of this store if it is missing."""
+        try:
+            return on.call(operation, **arguments)
+        except errors.UnknownBranch:
+            if on.name == self._memory.name:
+                raise
+        with suppress(errors.BranchExists):  # another one made it meanwhile
+            self._memory.create_branch(on.name)
+        return on.call(operation, **arguments)
+
+
+def _fits(text: str) -> bool:
+    """Whether day1 takes a text as a key."""
+    return 1 <= len(text) <= _MOST_ID and _UNFIT.search(text) is None
+
+
+def _lines(entries: Sequence[ConversationEntry]) -> Iterator[list[ConversationEntry]]:
+    """Divide entries into lines, in each of which an entry follows the one before it."""
+    line: list[ConversationEntry] = []
+    for entry in entries:
+        if line and (entry.parent_id != line[-1].id or len(line) == _MOST_MESSAGES):
+            yield line
+            line = []
+        line.append(entry)
+    if line:
+        yield line

@@ -1,0 +1,131 @@
+"""Entries and records of Pydantic AI as messages and entries of day1, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
+from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+from day1 import errors
+
+_MOST_TEXT: Final = 32_768
+_CUT: Final = "…"
+_UNREAD: Final = frozenset({"thinking", "compaction"})
+"""Kinds of parts that are no part of the text that search finds."""
+_TOOL: Final = ("tool_name", "args", "content")
+_RECORD: Final = TypeAdapter(ConversationRecord)
+
+
+def message_of(entry: ConversationEntry) -> dict[str, Any]:
+    """Return an entry as `say` of `rows_apply` takes it.
+
+    Raises:
+        InvalidRequest: the message is no JSON.
+    """
+    try:
+        dumped = ModelMessagesTypeAdapter.dump_json([entry.message])[1:-1].decode()
+    except ValueError as exc:
+        raise errors.InvalidRequest(
+            f"A message of the conversation cannot be written as JSON ({exc}): nothing was saved."
+        ) from exc
+    places = json.dumps(entry.id), json.dumps(entry.parent_id)
+    message = json.loads(dumped)
+    return {
+        "key": entry.id,
+        "role": _role(message),
+        "content": _text(message),
+        "structure": '{{"id":{},"parent_id":{},"message":{}}}'.format(*places, dumped),
+    }
+
+
+def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[ConversationEntry]:
+    """Return messages as the entries that they were made from."""
+    # A message whose words a person replaced has no structure any more.
+    kept = [json.loads(each["structure"]) for each in messages if each.get("structure")]
+    dumped = json.dumps([each["message"] for each in kept])
+    return [
+        ConversationEntry(id=each["id"], parent_id=each["parent_id"], message=message)
+        for each, message in zip(kept, ModelMessagesTypeAdapter.validate_json(dumped), strict=True)
+    ]
+
+
+def value_of(record: ConversationRecord) -> dict[str, Any]:
+    """Return a record as the value of an entry of day1.
+
+    Raises:
+        InvalidRequest: it is no JSON.
+    """
+    try:
+        value: dict[str, Any] = _RECORD.dump_python(record, mode="json")
+    except ValueError as exc:
+        raise errors.InvalidRequest(
+            f"What the conversation carries cannot be written as JSON ({exc}): nothing was saved."
+        ) from exc
+    return value
+
+
+def record_of(entry: Mapping[str, Any]) -> ConversationRecord:
+    """Return an entry of day1 as a record.
+
+    Raises:
+        InvalidRequest: somebody gave the entry another value.
+    """
+    try:
+        return _RECORD.validate_python(entry["value"])
+    except ValidationError as exc:
+        raise errors.InvalidRequest(
+            f"The entry {entry['key']!r} of the space {entry['space']!r} is no record of a "
+            "conversation, since somebody changed it: `memory.restore` brings it back.",
+            id=entry["id"],
+        ) from exc
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    if message["kind"] == "response":
+        return "assistant"
+    kinds = {part["part_kind"] for part in message["parts"]}
+    if kinds & {"user-prompt", "speech"}:
+        return "user"
+    if any("tool" in kind or "retry" in kind for kind in kinds):
+        return "tool"
+    return "system" if "system-prompt" in kinds else "user"
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """Return the text that people read and search finds; never empty."""
+    parts = message["parts"]
+    lines = [text for part in parts if part["part_kind"] not in _UNREAD for text in _lines(part)]
+    text = "\n".join(lines).replace("\0", "\ufffd")
+    if not text.strip():
+        text = ", ".join(dict.fromkeys(part["part_kind"] for part in parts)) or message["kind"]
+    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - len(_CUT)] + _CUT
+
+
+def _lines(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a part; of a call of a tool and of its result also the tool's name."""
+    if "tool_name" in part:
+        said = [_readable(part[member]) for member in _TOOL if part.get(member) is not None]
+        yield ": ".join(each if isinstance(each, str) else _json(each) for each in said)
+        return
+    content = part.get("content", part.get("transcript"))
+    for each in content if isinstance(content, list) else [content]:
+        text = each.get("content") if isinstance(each, dict) else each
+        if isinstance(text, str):
+            yield text
+
+
+def _readable(value: Any) -> Any:
+    """Return JSON with the kind of each file in place of its bytes."""
+    if isinstance(value, dict):
+        if value.get("kind") == "binary":
+            return value.get("media_type")
+        return {key: _readable(part) for key, part in value.items()}
+    return [_readable(part) for part in value] if isinstance(value, list) else value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
