@@ -9,7 +9,6 @@ from day1.model.merge.held import (
     HeldItem,
     closing_row,
     closings,
-    columns_of,
     keeps_out,
     kept_out,
     open_items,
@@ -17,6 +16,7 @@ from day1.model.merge.held import (
     value_json,
     value_of,
 )
+from day1.model.rows.json_columns import read_side
 from day1.model.rows.kind import FACT, HELD, WHOLE, Row
 from day1.services.rows.recording import NewFact, fact_row
 from tests.unit.services.conftest import ADA
@@ -120,7 +120,7 @@ def test_a_value_is_read_as_it_was_written() -> None:
     assert value_of(FACT, WHOLE, THEIRS) == FACT_ROW
     assert value_of(FACT, WHOLE, None) is None
     status = value_json(FACT, FACT_ROW, "status")
-    assert columns_of(status) == {"status": "active", "superseded_by": None}
+    assert read_side(status) == {"status": "active", "superseded_by": None}
     absent = {"status": "active", "superseded_by": None, "valid_until": None}
     assert value_of(FACT, "status", status) == absent
 

@@ -114,7 +114,7 @@ def test_a_text_that_a_person_gave_is_the_file(memory: day1.Memory) -> None:
     branch = edited(memory, there=FILE.replace("one", "1"))
     entry = memory.get("a.md", space=SPACE)
     assert entry is not None
-    by_hand = {"id": entry.id, "take": "value", "value": {"summary": ANN}}
+    by_hand: Any = {"id": entry.id, "take": "value", "value": {"summary": ANN}}
     branch.merge(choices=[by_hand])
     assert text(memory) == ANN
     other = memory.create_branch(f"{memory.name}/eve")
