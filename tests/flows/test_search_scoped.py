@@ -50,6 +50,22 @@ def test_a_search_in_a_space_finds_its_rows_and_without_one_all(memory, ask):
     assert sorted(ask.ids("gateway")) == ["fact_a", "fact_b", "fact_s"]
 
 
+def test_few_rows_of_a_large_state_are_compared_exactly(memory, search_engine):
+    """The rows without a space are counted anew once the state has grown by a tenth."""
+    engine = replace(search_engine, limits=SearchLimits(exact_rows=20), clock=memory.clock)
+    ask = Asking(memory, engine)
+    for number in range(30):
+        memory.add_fact("main", f"fact_b{number}", fact_text=f"gateway b{number}", space=B)
+    for number in range(5):
+        memory.add_fact("main", f"fact_s{number}", fact_text=f"gateway s{number}")
+    assert sorted(ask.ids("gateway", spaces=(None,))) == [f"fact_s{number}" for number in range(5)]
+    assert not engine.views.large_states
+    for number in range(5, 25):
+        memory.add_fact("main", f"fact_s{number}", fact_text=f"gateway s{number}")
+    assert {*ask.ids("gateway", spaces=(None,), limit=50)} == {f"fact_s{n}" for n in range(25)}
+    assert engine.views.large_states
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "vector"])
 def test_the_rows_of_other_spaces_take_no_places(memory, ask, mode):
     for number in range(260):

@@ -188,8 +188,12 @@ class _Search:
             cell is not None for cell in row_filter.scope.values()
         )
         if not has_few_rows:  # a view of few rows is quick even on a large branch
-            row_count = self._engine.views.row_count(reading, self._ref, row_filter.kind)
-            if row_count > self._engine.limits.exact_rows:
+            views, max_rows = self._engine.views, self._engine.limits.exact_rows
+            row_count = views.row_count(reading, self._ref, row_filter.kind)
+            if row_count > max_rows and (
+                not row_filter.scope
+                or views.scope_count(reading, self._ref, row_filter, row_count) > max_rows
+            ):
                 self._is_large = True
                 history, index = self._engine.history, self._index
                 known = self._engine.views.large(reading, self._ref, row_filter, history, index)

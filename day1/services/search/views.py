@@ -23,8 +23,8 @@ from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.ports.history import History
 from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
-from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
-from day1.services.search.filters import Filter
+from day1.services.search.entries import ENDLESS, Entry, WritingOrder, columns_of, entry_of
+from day1.services.search.filters import Filter, among
 from day1.services.search.indexing import changes_between
 from day1.services.search.known_entries import KnownEntries
 
@@ -37,7 +37,8 @@ _SMALL_SCOPE = 10
 """A scope is small if its rows are at most so many times the maximum of candidates."""
 _STATES_COUNTED = 400
 """States whose number of rows is cached, at most; then the cache is emptied."""
-_ENDLESS = (None, None)
+_RECOUNTED = 10
+"""The rows of a scope are counted again when one of so many rows of the state is another."""
 
 ViewKey = tuple[object, ...]
 """The key of a view or of the values cached for a state."""
@@ -47,26 +48,6 @@ def filter_key(row_filter: Filter) -> ViewKey:
     """Return the filter's part of a view's key: filters with equal keys share a view."""
     scope = sorted(row_filter.scope.items())
     return (row_filter.kind.table, row_filter.inactive, row_filter.superseded, *scope)
-
-
-def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
-    """Choose the entries of a view that meet the filter's further conditions."""
-    entries_left = list(entries)
-    if row_filter.only is not None:
-        entries_left = [entry for entry in entries_left if entry.row_id in row_filter.only]
-    for name, cell in row_filter.equal.items():
-        facet = row_filter.kind.facets.index(name)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] == cell]
-    for name, cells in row_filter.among.items():
-        facet, allowed = row_filter.kind.facets.index(name), frozenset(cells)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] in allowed]
-    if row_filter.after is not None:
-        entries_left = [entry for entry in entries_left if entry.when >= row_filter.after]
-    if row_filter.before is not None:
-        entries_left = [entry for entry in entries_left if entry.when <= row_filter.before]
-    if any(entry.ends != _ENDLESS for entry in entries_left):
-        entries_left = [entry for entry in entries_left if not row_filter.is_over(*entry.ends)]
-    return entries_left
 
 
 def asks_again(row_filter: Filter, visible: object, max_candidates: int) -> bool:
@@ -263,7 +244,7 @@ class CachedView:
             if entry.row_id in self._rows:
                 continue
             self._rows[entry.row_id] = entry
-            if entry.ends != _ENDLESS:
+            if entry.ends != ENDLESS:
                 self._ending[entry.row_id] = entry
             new.append(entry)
             ids = self._by_text.setdefault(text, [])
@@ -300,6 +281,9 @@ class ViewCache:
         self._edition = ""
         self._views: dict[ViewKey, CachedView] = {}  # an `OrderedDict` hashes each key to list them
         self._rows: dict[ViewKey, tuple[object, int]] = {}
+        self._scopes: dict[ViewKey, tuple[int, int]] = {}
+        """By scope of a state, the number of all rows when its own rows were counted, and that of
+        its own."""
         self.large_states: OrderedDict[ViewKey, KnownEntries] = OrderedDict()
         """The known entries of states with many rows, by key of the view; the latest come last."""
 
@@ -375,6 +359,20 @@ class ViewCache:
             if len(self._rows) > _STATES_COUNTED:
                 self._rows.clear()
             counted = self._rows[key] = moved, reading.count(kind)
+        return counted[1]
+
+    def scope_count(self, reading: Reading, ref: Ref, row_filter: Filter, row_count: int) -> int:
+        """Return about how many of a kind's `row_count` rows are in the scope of a filter.
+
+        They are counted again when the number of all rows has changed by a tenth.
+        """
+        key = (*state_of(reading, ref), *filter_key(row_filter))
+        counted = self._scopes.get(key)
+        if counted is None or abs(row_count - counted[0]) * _RECOUNTED > counted[0]:
+            if len(self._scopes) > _STATES_COUNTED:
+                self._scopes.clear()
+            in_scope = reading.count(row_filter.kind, row_filter.scope)
+            counted = self._scopes[key] = row_count, in_scope
         return counted[1]
 
 
