@@ -10,6 +10,7 @@ from day1.model.skills.mined import (
     Run,
     Spoken,
     ToolUse,
+    added,
     count_runs,
     outcome_of,
     runs_in,
@@ -215,3 +216,19 @@ def test_of_as_many_threads_the_longer_run_comes_first_and_then_the_alphabet() -
     calls = {"t1": "pq-xyz-mn", "t2": "pq+xyz+mn"}
     mined = Mined({name: tuple(use(each) for each in text) for name, text in calls.items()})
     assert mined.recurring(9) == [("x", "y", "z"), ("m", "n"), ("p", "q")]
+
+
+def test_counts_are_kept_and_added() -> None:
+    calls = Mined({"t": (ToolUse("a", True, 1, 5, "ada"), ToolUse("a", False, 4, 9, "bo"))})
+    assert calls.counts(("a",)) == Counts(2, 2, 1, 9, ("ada", "bo"))
+    assert calls.counts(("a",)) is calls.counts(("a",))
+    later = calls.counts(("a",), 6)
+    assert later == Counts(1, 1, 0, 9, ("bo",))
+    assert calls.counts(("a",), 10) == Counts()
+    old = Mined({"t": (ToolUse("a", True, 1, -5, "ada"),)})  # before 1970
+    assert old.counts(("a",)).runs == 1
+    assert old.counts(("a",), 0).runs == 0
+    assert added([later]) is later
+    assert added([]) == Counts()
+    both = added([later, Counts(3, 2, 2, 20, ("ada", "bo")), Counts()])
+    assert both == Counts(4, 3, 2, 20, ("ada", "bo"))

@@ -185,18 +185,44 @@ def count_runs(runs: Iterable[Run]) -> Counts:
     )
 
 
+def added(counts: Sequence[Counts]) -> Counts:
+    """Add counts of different runs."""
+    if len(counts) == 1:
+        return counts[0]
+    return Counts(
+        sum(each.runs for each in counts),
+        sum(each.known for each in counts),
+        sum(each.good for each in counts),
+        max((each.last for each in counts if each.last is not None), default=None),
+        tuple(sorted({agent for each in counts for agent in each.agents})),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """The tool calls of some threads. Runs are counted once, and kept."""
+    """The tool calls of some threads. Runs are found and counted once, and kept."""
 
     threads: dict[str, tuple[ToolUse, ...]]
     _runs: dict[Steps, list[Run]] = field(default_factory=dict)
+    _counts: dict[tuple[Steps, int | None], Counts] = field(default_factory=dict)
 
     def runs(self, steps: Steps) -> list[Run]:
         """Find the runs of these steps in all threads."""
         if steps not in self._runs:
             self._runs[steps] = [r for uses in self.threads.values() for r in runs_in(steps, uses)]
         return self._runs[steps]
+
+    def counts(self, steps: Steps, since: int | None = None) -> Counts:
+        """Count the runs of these steps in all threads: all, or those since an instant.
+
+        Units: microseconds UTC.
+        """
+        key = (steps, since)
+        if key not in self._counts:
+            runs = self.runs(steps)
+            later_runs = runs if since is None else [run for run in runs if run.at >= since]
+            self._counts[key] = count_runs(later_runs)
+        return self._counts[key]
 
     def recurring(self, limit: int) -> list[Steps]:
         """Find up to `limit` runs that several threads have, those of the most threads first.

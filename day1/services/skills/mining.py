@@ -16,11 +16,10 @@ from day1.model.rows.origin import Origin
 from day1.model.skills.mined import (
     Counts,
     Mined,
-    Run,
     Spoken,
     Steps,
     ToolUse,
-    count_runs,
+    added,
     uses_of,
 )
 from day1.model.skills.structure import PATTERN, Structure, of_tools, read_structure
@@ -116,8 +115,7 @@ def counted_rows(
     for row in reading.find(FACT, query):
         structure = read_structure(row["structure"])
         if structure is not None:
-            runs = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
-            counts = count_runs(runs)
+            counts = mined(repo, reading, text_of(row["space"])).counts(structure.steps)
             used_runs = _used(repo, reading, row, structure.steps, spaces)
             counted_patterns.append(Counted(row, structure, counts, used_runs))
     return sorted(counted_patterns, key=_surest_first)
@@ -142,13 +140,7 @@ def _used(
         if not any(_is_space_below(space, other) for other in visible_spaces)
     ]
     created_at = int(row["created_at"] or 0)
-    runs: list[Run] = [
-        run
-        for space in root_spaces
-        for run in mined(repo, reading, space).runs(steps)
-        if run.at >= created_at
-    ]
-    return count_runs(runs)
+    return added([mined(repo, reading, space).counts(steps, created_at) for space in root_spaces])
 
 
 def _is_space_below(space: str | None, other: str | None) -> bool:
@@ -194,7 +186,7 @@ def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
         planned_steps = [
             steps
             for steps in recurring
-            if count_runs(tool_calls.runs(steps)).confidence >= extraction.least_confidence
+            if tool_calls.counts(steps).confidence >= extraction.least_confidence
         ]
         planned_by_id = {pattern_id(space, steps): steps for steps in planned_steps}
         new_ids = _absent(reading, list(planned_by_id))
