@@ -19,9 +19,9 @@ from day1.model.rows.kind import Cell, Kind, Row, kind_of
 from day1.model.search.ranking import Candidate, Question, part_lent, words_in_context
 from day1.model.search.wording import any_of
 from day1.model.values.space import EVERY
-from day1.services.search.filters import Filter, among
+from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.views import CachedView, weighed_by
+from day1.services.search.views import CachedView, among, weighed_by
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from day1.model.rows.kind import Cell, Kind
 from day1.ports.index import TextId
@@ -16,9 +16,6 @@ _MAX_INSERTED = 64
 """New rows up to which each is inserted at its place; with more, all are sorted again."""
 _LONG_AGO = -(2**63)
 """End of the valid time of superseded facts without an end: earlier than any instant."""
-
-ENDLESS: Final = (None, None)
-"""The `ends` of an entry that neither expires nor ends."""
 
 Writer = tuple[Cell, ...]
 """The agent and the session of a row."""

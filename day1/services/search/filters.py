@@ -1,11 +1,10 @@
 """Filters: which rows a search may find."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, Cell, Kind
-from day1.services.search.entries import ENDLESS, Entry
 
 SCOPES = ("task_id", "agent_id", "space")
 """Columns that restrict which rows a view holds, so that a query about the few rows of a task
@@ -71,23 +70,3 @@ def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Quer
     if superseded:
         return Query(without={**without, "status": ("archived",)}, public=True)
     return Query(equal={"status": "active"}, without=without, public=True)
-
-
-def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
-    """Choose the entries of a view that meet the filter's further conditions."""
-    entries_left = list(entries)
-    if row_filter.only is not None:
-        entries_left = [entry for entry in entries_left if entry.row_id in row_filter.only]
-    for name, cell in row_filter.equal.items():
-        facet = row_filter.kind.facets.index(name)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] == cell]
-    for name, cells in row_filter.among.items():
-        facet, allowed = row_filter.kind.facets.index(name), frozenset(cells)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] in allowed]
-    if row_filter.after is not None:
-        entries_left = [entry for entry in entries_left if entry.when >= row_filter.after]
-    if row_filter.before is not None:
-        entries_left = [entry for entry in entries_left if entry.when <= row_filter.before]
-    if any(entry.ends != ENDLESS for entry in entries_left):
-        entries_left = [entry for entry in entries_left if not row_filter.is_over(*entry.ends)]
-    return entries_left

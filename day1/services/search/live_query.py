@@ -10,9 +10,9 @@ from day1.model.rows.change import Query
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
-from day1.services.search.filters import Filter, among
+from day1.services.search.filters import Filter
 from day1.services.search.known_entries import KnownEntries
-from day1.services.search.views import ViewKey
+from day1.services.search.views import ViewKey, among
 
 
 class LiveQuery:

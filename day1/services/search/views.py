@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
@@ -23,8 +24,8 @@ from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.ports.history import History
 from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
-from day1.services.search.entries import ENDLESS, Entry, WritingOrder, columns_of, entry_of
-from day1.services.search.filters import Filter, among
+from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
+from day1.services.search.filters import Filter
 from day1.services.search.indexing import changes_between
 from day1.services.search.known_entries import KnownEntries
 
@@ -37,8 +38,7 @@ _SMALL_SCOPE = 10
 """A scope is small if its rows are at most so many times the maximum of candidates."""
 _STATES_COUNTED = 400
 """States whose number of rows is cached, at most; then the cache is emptied."""
-_RECOUNTED = 10
-"""The rows of a scope are counted again when one of so many rows of the state is another."""
+_ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]
 """The key of a view or of the values cached for a state."""
@@ -48,6 +48,26 @@ def filter_key(row_filter: Filter) -> ViewKey:
     """Return the filter's part of a view's key: filters with equal keys share a view."""
     scope = sorted(row_filter.scope.items())
     return (row_filter.kind.table, row_filter.inactive, row_filter.superseded, *scope)
+
+
+def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
+    """Choose the entries of a view that meet the filter's further conditions."""
+    entries_left = list(entries)
+    if row_filter.only is not None:
+        entries_left = [entry for entry in entries_left if entry.row_id in row_filter.only]
+    for name, cell in row_filter.equal.items():
+        facet = row_filter.kind.facets.index(name)
+        entries_left = [entry for entry in entries_left if entry.facets[facet] == cell]
+    for name, cells in row_filter.among.items():
+        facet, allowed = row_filter.kind.facets.index(name), frozenset(cells)
+        entries_left = [entry for entry in entries_left if entry.facets[facet] in allowed]
+    if row_filter.after is not None:
+        entries_left = [entry for entry in entries_left if entry.when >= row_filter.after]
+    if row_filter.before is not None:
+        entries_left = [entry for entry in entries_left if entry.when <= row_filter.before]
+    if any(entry.ends != _ENDLESS for entry in entries_left):
+        entries_left = [entry for entry in entries_left if not row_filter.is_over(*entry.ends)]
+    return entries_left
 
 
 def asks_again(row_filter: Filter, visible: object, max_candidates: int) -> bool:
@@ -244,7 +264,7 @@ class CachedView:
             if entry.row_id in self._rows:
                 continue
             self._rows[entry.row_id] = entry
-            if entry.ends != ENDLESS:
+            if entry.ends != _ENDLESS:
                 self._ending[entry.row_id] = entry
             new.append(entry)
             ids = self._by_text.setdefault(text, [])
@@ -280,10 +300,7 @@ class ViewCache:
         self._guard = threading.Lock()
         self._edition = ""
         self._views: dict[ViewKey, CachedView] = {}  # an `OrderedDict` hashes each key to list them
-        self._rows: dict[ViewKey, tuple[object, int]] = {}
-        self._scopes: dict[ViewKey, tuple[int, int]] = {}
-        """By scope of a state, the number of all rows when its own rows were counted, and that of
-        its own."""
+        self._rows: dict[ViewKey, tuple[Any, int]] = {}
         self.large_states: OrderedDict[ViewKey, KnownEntries] = OrderedDict()
         """The known entries of states with many rows, by key of the view; the latest come last."""
 
@@ -367,13 +384,11 @@ class ViewCache:
         They are counted again when the number of all rows has changed by a tenth.
         """
         key = (*state_of(reading, ref), *filter_key(row_filter))
-        counted = self._scopes.get(key)
-        if counted is None or abs(row_count - counted[0]) * _RECOUNTED > counted[0]:
-            if len(self._scopes) > _STATES_COUNTED:
-                self._scopes.clear()
+        count_before, in_scope = self._rows.get(key, (0, 0))
+        if abs(row_count - count_before) * 10 > row_count:
             in_scope = reading.count(row_filter.kind, row_filter.scope)
-            counted = self._scopes[key] = row_count, in_scope
-        return counted[1]
+            self._rows[key] = row_count, in_scope
+        return in_scope
 
 
 def state_of(reading: Reading, ref: Ref) -> ViewKey:
