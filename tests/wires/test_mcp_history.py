@@ -44,7 +44,11 @@ def test_the_tools_take_an_id_and_a_branch(core: Session) -> None:
         "branch": NULLABLE,
         "limit": "integer|null 1..1000 = 50",
     }
-    assert core.takes("memory_blame") == {"id": "string!", "branch": NULLABLE}
+    assert core.takes("memory_blame") == {
+        "id": "string!",
+        "branch": NULLABLE,
+        "lines": "boolean|null = false",
+    }
 
 
 def test_every_version_says_who_made_it_when_and_where(
