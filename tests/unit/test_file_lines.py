@@ -102,6 +102,15 @@ def test_texts_with_too_many_changes_are_not_merged() -> None:
     assert merge_lines("".join(lines), "".join(ours), many) is None
 
 
+def test_changes_that_lie_too_far_apart_are_not_merged() -> None:
+    """A long text is compared between its first changed line and its last one."""
+    lines = ["x\n"] * 60_000
+    near, far = ["a\n", *lines], ["a\n", *lines[:20_000], "b\n", *lines[20_001:]]
+    theirs = [*lines[:-1], "t\n"]
+    assert merge_lines("".join(lines), "".join(near), "".join(theirs)) == f"a\n{''.join(theirs)}"
+    assert merge_lines("".join(lines), "".join(far), "".join(theirs)) is None
+
+
 def row(text: object, **columns: object) -> Row:
     value = {"text": text}
     kept: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}

@@ -58,16 +58,11 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
     Returns:
         The merged text; None if both edits touch the same or neighbouring lines, differently.
     """
-    base_lines, *_ = texts = [lines_of(text) for text in (base, ours, theirs)]
-    head = _shared(texts)
-    texts = [lines[head:] for lines in texts]
-    tail = _shared([lines[::-1] for lines in texts])
-    texts = [lines[: len(lines) - tail] for lines in texts]
-    old_lines, our_lines, their_lines = texts
-    our_runs, their_runs = equal_runs(old_lines, our_lines), equal_runs(old_lines, their_lines)
+    base_lines, our_lines, their_lines = texts = [lines_of(text) for text in (base, ours, theirs)]
+    our_runs, their_runs = equal_runs(base_lines, our_lines), equal_runs(base_lines, their_lines)
     if our_runs is None or their_runs is None:
         return None
-    merged = base_lines[:head]
+    merged: list[str] = []
     for old, our_new, their_new in _chunks(texts, _overlaps(our_runs, their_runs)):
         if our_new in (old, their_new):
             merged += their_new
@@ -75,17 +70,7 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
             merged += our_new
         else:
             return None
-    return "".join(merged + base_lines[len(base_lines) - tail :])
-
-
-def _shared(texts: Sequence[Sequence[str]]) -> int:
-    """Count the lines that all texts begin with."""
-    count = 0
-    for lines in zip(*texts, strict=False):
-        if lines.count(lines[0]) < len(lines):
-            break
-        count += 1
-    return count
+    return "".join(merged)
 
 
 def _chunks(

@@ -4,7 +4,10 @@ from typing import Final, NamedTuple
 
 _MOST_CHANGES: Final = 200
 """The most lines that a text may add and remove. The time to find them grows with the square of
-their number (at worst 0.3 s here)."""
+their number, and with the number of lines."""
+_MOST_LINES: Final = 20_000
+"""The most lines that are compared, beside those that both texts begin and end with; it takes at
+worst 0.1 s here."""
 
 
 class Same(NamedTuple):
@@ -24,8 +27,31 @@ def lines_of(text: str) -> list[str]:
 def equal_runs(base: list[str], text: list[str]) -> list[Same] | None:
     """List the runs of lines that a text has from the base, by a shortest edit (Myers).
 
-    None if the edit adds and removes more than `_MOST_CHANGES` lines.
+    None if the edit adds and removes more than `_MOST_CHANGES` lines, or if more than `_MOST_LINES`
+    are to be compared.
     """
+    head = _count_equal(base, text)
+    tail = _count_equal(base[head:][::-1], text[head:][::-1])
+    base_end, text_end = len(base) - tail, len(text) - tail
+    if max(base_end, text_end) - head > _MOST_LINES:
+        return None
+    between = _runs(base[head:base_end], text[head:text_end])
+    if between is None:
+        return None
+    moved_runs = (Same(run.base + head, run.text + head, run.size) for run in between)
+    runs = [Same(0, 0, head), *moved_runs, Same(base_end, text_end, tail)]
+    return [run for run in runs if run.size]
+
+
+def _count_equal(one: list[str], other: list[str]) -> int:
+    """Count the equal lines at the beginning of two texts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shorter = min(len(one), len(other))
+    return next((place for place, (line, other_line) in pairs if line != other_line), shorter)
+
+
+def _runs(base: list[str], text: list[str]) -> list[Same] | None:
+    """List the runs by a shortest edit; None if it changes too many lines."""
     ends = {1: 0}
     """The furthest place in the base by diagonal; the diagonal is that place minus the text's."""
     steps: list[dict[int, int]] = []
