@@ -91,12 +91,15 @@ def flattened(value: Any) -> str:
 
     A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
     """
-    if isinstance(value, str) and value.strip():
-        text = value
-    else:
-        text = "\n".join(f"{path}: {leaf}" if path else leaf for path, leaf in _lines(value, ""))
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", whole_text(value))
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - len(_CUT)] + _CUT
+
+
+def whole_text(value: Any) -> str:
+    """Write all of JSON as text, as `flattened` does, which cuts it."""
+    if isinstance(value, str) and value.strip():
+        return value
+    return "\n".join(f"{path}: {leaf}" if path else leaf for path, leaf in _lines(value, ""))
 
 
 def _parts(value: Any, depth: int) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import Label, MemoryText, Request
 from day1.errors import InvalidRequest
-from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.content import as_kept, whole_text
 from day1.model.contexts.given_vector import sound_vector, sound_vectors
 from day1.model.contexts.space_path import space_of_labels
 from day1.model.redaction.retention import sensitivity_of
@@ -132,7 +132,7 @@ def warnings_of(ctx: Context, given: EntryGiven) -> list[str]:
 
 def texts_of_entry(given: EntryGiven) -> tuple[str | None, ...]:
     """Return the texts of an entry that may hold a secret."""
-    return () if given.sensitivity == SECRET else (flattened(given.value), given.text)
+    return () if given.sensitivity == SECRET else (whole_text(given.value), given.text)
 
 
 def _name(space: str | list[str] | None) -> str | None:
