@@ -104,7 +104,16 @@ def place_of(ctx: Context, at: EntryAt) -> EntryKey:
     Raises:
         InvalidRequest: the space is the word for all spaces.
     """
-    return EntryKey(new_space(ctx, _name(at.space)), at.key)
+    return EntryKey(space_of(ctx, at.space), at.key)
+
+
+def space_of(ctx: Context, space: str | list[str] | None) -> str | None:
+    """Return the space of new rows: the given one, else the caller's.
+
+    Raises:
+        InvalidRequest: it is the word for all spaces.
+    """
+    return new_space(ctx, name_of(space))
 
 
 def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
@@ -135,5 +144,6 @@ def texts_of_entry(given: EntryGiven) -> tuple[str | None, ...]:
     return () if given.sensitivity == SECRET else (whole_text(given.value), given.text)
 
 
-def _name(space: str | list[str] | None) -> str | None:
+def name_of(space: str | list[str] | None) -> str | None:
+    """Return the name of a space that an `EntrySpace` holds."""
     return None if space is None else str(space)  # the validator made a name of labels

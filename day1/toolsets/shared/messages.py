@@ -14,12 +14,11 @@ from day1.errors import ValueTooLarge
 from day1.model.contexts.content import readable_json
 from day1.model.rows.validation import clean
 from day1.model.values.parts import MOST_VALUE
-from day1.services.access.calls import new_space
 from day1.services.conversations.chains import LogKey
 from day1.services.conversations.keyed import Batch, ConversationKey
 from day1.services.conversations.log_changes import SaidMessages, UnsaidMessages
 from day1.services.conversations.messages import NewMessage
-from day1.toolsets.shared.entries import EntrySpace, Key
+from day1.toolsets.shared.entries import EntrySpace, Key, space_of
 
 MOST_MESSAGES: Final = 10_000
 """Messages that one call adds."""
@@ -143,13 +142,3 @@ def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
 def texts_of_messages(given: Sequence[MessageGiven]) -> tuple[str | None, ...]:
     """Return the texts of messages that may hold a secret."""
     return tuple(text for each in given for text in (each.content, each.structure))
-
-
-def space_of(ctx: Context, space: str | list[str] | None) -> str | None:
-    """Return the space of new rows: the given one, else the caller's.
-
-    Raises:
-        InvalidRequest: it is the word for all spaces.
-    """
-    # The validator made a name of labels.
-    return new_space(ctx, None if space is None else str(space))

@@ -42,6 +42,7 @@ from day1.toolsets.shared.entries import (
     EntrySpace,
     JsonValues,
     Vector,
+    name_of,
     new_entry,
     place_of,
     warnings_of,
@@ -216,7 +217,7 @@ class EntriesFound(Response):
 
 def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     """Find entries of a space and those below it, by conditions, a query, or both."""
-    in_spaces = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, name_of(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
     now = ctx.clock() if ref.shown_at is None else ref.shown_at
@@ -279,7 +280,7 @@ class SpacesFound(Response):
 
 def entry_spaces(ctx: Context, request: EntrySpaces) -> SpacesFound:
     """List the spaces that have entries, below a space or all."""
-    in_spaces = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, name_of(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
     now = ctx.clock() if ref.shown_at is None else ref.shown_at
@@ -339,7 +340,7 @@ class EntrySweep(WriteRequest):
 
 def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
     """Remove the entries that have expired, in one commit; no answer shows them anyway."""
-    in_spaces = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, name_of(request.under))
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
@@ -348,10 +349,6 @@ def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
         ids=list(removal.row_ids),
         written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
     )
-
-
-def _name(space: str | list[str] | None) -> str | None:
-    return None if space is None else str(space)  # the validator made a name of labels
 
 
 def _item(entry: Entry, score: float | None = None) -> EntryItem:

@@ -19,13 +19,12 @@ from day1.services.conversations import keyed
 from day1.services.conversations.chains import Chains, LogKey
 from day1.services.conversations.keyed import Batch, ConversationKey, Cut
 from day1.toolsets.shared.answers import read_of
-from day1.toolsets.shared.entries import EntrySpace, Key
+from day1.toolsets.shared.entries import EntrySpace, Key, space_of
 from day1.toolsets.shared.fields import absent
 from day1.toolsets.shared.messages import (
     MOST_MESSAGES,
     MessageGiven,
     new_messages,
-    space_of,
     texts_of_messages,
 )
 
