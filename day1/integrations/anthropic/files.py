@@ -81,10 +81,7 @@ class Files:
             raise exists
 
         def write(entries: Entries) -> str:
-            above = directories_above(key)
-            found = entries.at([key, marker_of(key), *above, *map(marker_of, above)])
-            if key in found or marker_of(key) in found:
-                raise exists
+            above, found = _free_place(entries, key, exists)
             _require_directories(path, above, found)
             entries.put([entries.file(key, text), *_new_directories(entries, above, found)])
             return f"File created successfully at: {path}"
@@ -132,10 +129,7 @@ class Files:
             raise taken
 
         def write(entries: Entries) -> str:
-            above = directories_above(new_key)
-            found = entries.at([new_key, marker_of(new_key), *above, *map(marker_of, above)])
-            if new_key in found or marker_of(new_key) in found:
-                raise taken
+            above, found = _free_place(entries, new_key, taken)
             moved, everything = _moved(entries, key, ToolError(f"The path {path} does not exist"))
             if _is_directory(everything, new_key):
                 raise taken
@@ -219,6 +213,19 @@ def _text_at(entry: Entry) -> str:
 
 def _is_directory(everything: dict[str, Entry], key: str) -> bool:
     return not key or any(is_below(each, key) for each in everything)
+
+
+def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str], dict[str, Entry]]:
+    """Return the directories above a key, and the entries that they have.
+
+    Raises:
+        ToolError: `taken`; a file or a directory has the key.
+    """
+    above = directories_above(key)
+    entry_by_key = entries.at([key, marker_of(key), *above, *map(marker_of, above)])
+    if key in entry_by_key or marker_of(key) in entry_by_key:
+        raise taken
+    return above, entry_by_key
 
 
 def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry], dict[str, Entry]]:

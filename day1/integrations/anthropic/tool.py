@@ -19,6 +19,7 @@ from anthropic.types.beta import (
 import day1
 from day1.integrations.anthropic.entries import BranchOfCall
 from day1.integrations.anthropic.files import Files
+from day1.integrations.connecting import connected
 from day1.integrations.waiting import finished
 from day1.types import RowBlame
 
@@ -49,8 +50,7 @@ class Day1MemoryTool(BetaAbstractMemoryTool):
             cache_control: as in the SDK.
         """
         super().__init__(cache_control=cache_control)
-        at = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
-        self._owned = at if at is not memory else None
+        at, self._owned = connected(memory)
         self._files = Files(at, name, branch)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
@@ -149,7 +149,7 @@ class Day1MemoryTool(BetaAbstractMemoryTool):
 
     def close(self) -> None:
         """Close the memory if the tool connected to it."""
-        if isinstance(self._owned, day1.Memory):
+        if self._owned is not None:
             self._owned.close()
 
     def __enter__(self) -> Self:
@@ -187,8 +187,7 @@ class Day1AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
             cache_control: as in the SDK.
         """
         super().__init__(cache_control=cache_control)
-        at = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
-        self._owned = at if at is not memory else None
+        at, self._owned = connected(memory)
         self._files = Files(at, name, branch)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
@@ -287,7 +286,7 @@ class Day1AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def close(self) -> None:
         """Close the memory if the tool connected to it."""
-        if isinstance(self._owned, day1.Memory):
+        if self._owned is not None:
             self._owned.close()
 
     def __enter__(self) -> Self:

@@ -28,6 +28,7 @@ from langgraph.store.base import (
 
 import day1
 from day1 import errors
+from day1.integrations.connecting import connected
 from day1.integrations.langgraph.embedding import Embedding, Vector, Vectors, fields_of
 from day1.integrations.langgraph.operations import (
     Namespace,
@@ -97,8 +98,7 @@ class Day1Store(BaseStore):
             ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
                 With `refresh_on_read` a read gives an item its time to live anew.
         """
-        self._memory = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
-        self._owned = self._memory if memory is not self._memory else None
+        self._memory, self._owned = connected(memory)
         self._name = name
         self._branch = branch
         self._fields = fields_of(index)
@@ -236,7 +236,7 @@ class Day1Store(BaseStore):
 
     def close(self) -> None:
         """Close the memory if this store connected to it."""
-        if isinstance(self._owned, day1.Memory):
+        if self._owned is not None:
             self._owned.close()
 
     def __enter__(self) -> Self:

@@ -13,6 +13,7 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 
 import day1
 from day1 import errors
+from day1.integrations.connecting import connected
 from day1.integrations.openai_agents.conversation import (
     FIRST,
     BranchOfCall,
@@ -71,8 +72,7 @@ class Day1Session:
             if session_settings is None
             else coerce_session_settings(session_settings)
         )
-        at = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
-        self._owned = at if at is not memory else None
+        at, self._owned = connected(memory)
         self._conversation = Conversation(at, session_id, name, branch)
         self._current = FIRST
         self._closed = False
@@ -263,7 +263,7 @@ class Day1Session:
     def close(self) -> None:
         """Close the session, and the memory if the session connected to it."""
         self._closed = True
-        if isinstance(self._owned, day1.Memory):
+        if self._owned is not None:
             self._owned.close()
 
     def __enter__(self) -> Self:

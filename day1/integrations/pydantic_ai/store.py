@@ -15,6 +15,7 @@ from pydantic_ai.conversation_store import (
 
 import day1
 from day1 import errors
+from day1.integrations.connecting import connected
 from day1.integrations.pydantic_ai.log import BranchOfCall, Log
 from day1.integrations.waiting import finished
 
@@ -44,8 +45,7 @@ class Day1ConversationStore(ConversationStore):
                 is called at each operation; it is made when it is first used. Default, also if the
                 function returns None: that of `memory`.
         """
-        at = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
-        self._owned = at if at is not memory else None
+        at, self._owned = connected(memory)
         self._log = Log(at, name, branch)
         self._closed = False
 
@@ -152,7 +152,7 @@ class Day1ConversationStore(ConversationStore):
     def close(self) -> None:
         """Close the store, and the memory if the store connected to it."""
         self._closed = True
-        if isinstance(self._owned, day1.Memory):
+        if self._owned is not None:
             self._owned.close()
 
     def __enter__(self) -> Self:
