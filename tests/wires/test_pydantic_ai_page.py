@@ -1,43 +1,22 @@
 """docs/frameworks/pydantic-ai.md and docs/examples/pydantic_ai_store.py run as they stand."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.house.console import blocks
+from tests.wires.framework_pages import FrameworkPage, run
 
 pytest.importorskip("pydantic_ai.conversation_store", reason="the extra is not installed")
 
-ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "docs" / "examples" / "pydantic_ai_store.py"
-PAGE = (ROOT / "docs" / "frameworks" / "pydantic-ai.md").read_text("utf-8")
-
-
-def run(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(ROOT),
-             "TMPDIR": str(folder), "DAY1_EMBEDDER__KIND": "none"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+PAGE = FrameworkPage("pydantic-ai", "pydantic_ai_store")
 
 
 def test_the_example_prints_what_the_page_says_and_leaves_no_file(tmp_path: Path) -> None:
-    assert EXAMPLE.read_text("utf-8").count("\n") <= 60
-    (shown,) = blocks(PAGE, "text")
-    assert run(tmp_path, str(EXAMPLE)).strip() == shown.strip()
-    assert not list(tmp_path.iterdir())
+    PAGE.check_example(tmp_path)
 
 
 def test_the_blocks_of_the_page_run_one_after_the_other(tmp_path: Path) -> None:
-    printed = run(tmp_path, "-c", "\n".join(blocks(PAGE, "python"))).splitlines()
+    printed = PAGE.printed_by_blocks(tmp_path)
     assert printed == [
         "Every Friday.", "When do I oil the lathe?", "['ann']", "['again', 'ann']"
     ]  # fmt: skip
