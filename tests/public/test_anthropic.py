@@ -5,14 +5,13 @@ The suite comes from the SDK's source distribution, else from a checkout whose f
 """
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.fetching import python_with
 from tests.public.anthropic_exceptions import EXCEPTIONS
-from tests.public.suites import HERE, LIMIT_S, outcomes, source_of, surroundings
+from tests.public.suites import check_suite, source_of
 
 pytestmark = pytest.mark.weekly
 
@@ -29,19 +28,4 @@ def test_the_suite_of_the_memory_tools_passes_but_for_the_exceptions(tmp_path: P
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     # What all its suites share needs packages for recorded requests, and this one makes none.
     plugin = ("-p", "anthropic_memory_tools", "--noconftest")
-    options = ("-q", "--tb=native", "-c", "pytest.ini", "--rootdir", ".")
-    done = subprocess.run(
-        [python, "-m", "pytest", *plugin, *options, "--junitxml", "report.xml", SUITE],
-        cwd=folder,
-        env=surroundings(folder, HERE),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
-    assert (folder / "report.xml").exists(), done.stdout[-2_000:] + done.stderr[-2_000:]
-    found = outcomes(folder / "report.xml")
-    failed = {name for name, kinds in found.items() if kinds != {"passed"}}
-    assert not failed - set(EXCEPTIONS), done.stdout[-6_000:]
-    passing = {name for name in EXCEPTIONS if "passed" in found.get(name, {"passed"})}
-    assert not passing, f"listed as exceptions, and they pass or are gone: {sorted(passing)}"
+    check_suite([python, *plugin, "--tb=native", SUITE], folder, EXCEPTIONS)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.fetching import python_with
 from tests.public.langgraph_exceptions import EXCEPTIONS
-from tests.public.suites import HERE, LIMIT_S, outcomes, source_of, surroundings
+from tests.public.suites import HERE, LIMIT_S, check_suite, source_of, surroundings
 
 pytestmark = pytest.mark.weekly
 
@@ -47,25 +47,10 @@ def test_a_suite_of_stores_passes_but_for_the_exceptions(suite: str, tmp_path: P
     python = python_with(*PINS)
     folder = suite_in(*SUITES[suite], tmp_path)
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-    options = ("-q", "-p", "langgraph_stores", "-c", "pytest.ini", "--rootdir", ".")
     name = suite.rpartition("/")[2]
     place = "memory" if suite.startswith("memory/") else "sqlite"
-    done = subprocess.run(
-        [python, "-m", "pytest", *options, "--junitxml", "report.xml", f"tests/{name}"],
-        cwd=folder,
-        env=surroundings(folder, HERE, DAY1_IN_PLACE_OF=place),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
-    assert (folder / "report.xml").exists(), done.stdout[-2_000:] + done.stderr[-2_000:]
-    outcomes_by_test = outcomes(folder / "report.xml")
-    failed = {name for name, kinds in outcomes_by_test.items() if kinds != {"passed"}}
-    listed = set(EXCEPTIONS[suite])
-    assert not failed - listed, done.stdout[-6_000:]
-    passing = {name for name in listed if "passed" in outcomes_by_test.get(name, {"passed"})}
-    assert not passing, f"listed as exceptions, and they pass or are gone: {sorted(passing)}"
+    options = ("-p", "langgraph_stores", f"tests/{name}")
+    check_suite([python, *options], folder, EXCEPTIONS[suite], DAY1_IN_PLACE_OF=place)
 
 
 def test_a_stamped_saver_passes_what_the_saver_passes() -> None:

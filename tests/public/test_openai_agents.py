@@ -5,14 +5,13 @@ The suites come from the SDK's source distribution, else from a checkout whose f
 """
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.fetching import python_with
 from tests.public.openai_agents_exceptions import EXCEPTIONS
-from tests.public.suites import HERE, LIMIT_S, outcomes, source_of, surroundings
+from tests.public.suites import check_suite, source_of
 
 pytestmark = pytest.mark.weekly
 
@@ -27,20 +26,5 @@ def test_a_suite_of_sessions_passes_but_for_the_exceptions(suite: str, tmp_path:
     folder = source_of(SOURCE, "openai-agents-python", tmp_path)
     shutil.rmtree(folder / "src", ignore_errors=True)  # the installed package is tested
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-    options = ("-q", "-p", "openai_agents_sessions", "-c", "pytest.ini", "--rootdir", ".")
-    done = subprocess.run(
-        [python, "-m", "pytest", *options, "--junitxml", "report.xml", f"tests/memory/{suite}"],
-        cwd=folder,
-        env=surroundings(folder, HERE),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
-    assert (folder / "report.xml").exists(), done.stdout[-2_000:] + done.stderr[-2_000:]
-    found = outcomes(folder / "report.xml")
-    failed = {name for name, kinds in found.items() if kinds != {"passed"}}
-    listed = set(EXCEPTIONS[suite])
-    assert not failed - listed, done.stdout[-6_000:]
-    passing = {name for name in listed if "passed" in found.get(name, {"passed"})}
-    assert not passing, f"listed as exceptions, and they pass or are gone: {sorted(passing)}"
+    options = ("-p", "openai_agents_sessions", f"tests/memory/{suite}")
+    check_suite([python, *options], folder, EXCEPTIONS[suite])
