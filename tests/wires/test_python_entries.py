@@ -352,5 +352,5 @@ def test_of_many_writers_who_read_the_same_one_wins(memory: day1.Memory) -> None
 def test_a_secret_is_noticed_anywhere_in_a_long_value(memory: day1.Memory) -> None:
     key = "AKIA" + "A" * 16
     put = memory.set("a", {"text": f"{'word ' * 20_000}{key}"})
-    assert any("an AWS access key" in note for note in put.written.notes)
+    assert any("an AWS access key" in str(note) for note in put.written.notes)
     assert not memory.set("b", {"text": "word " * 20_000}).written.notes

@@ -40,23 +40,25 @@ class Entries:
     def at(self, keys: Iterable[str]) -> dict[str, Entry]:
         """Read the entries of some keys; those that are not there are left out."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[str, Entry] = {}
+        entry_by_key: dict[str, Entry] = {}
         for start in range(0, len(wanted), _MOST):
             places = [{"space": self._space, "key": key} for key in wanted[start : start + _MOST]]
             answer = self._call("entry_get", keys=places)
-            found |= {entry["key"]: entry for entry in answer["entries"] if entry is not None}
-        return found
+            entry_by_key |= {
+                entry["key"]: entry for entry in answer["entries"] if entry is not None
+            }
+        return entry_by_key
 
     def all(self) -> dict[str, Entry]:
         """Read all entries."""
-        found: dict[str, Entry] = {}
+        entry_by_key: dict[str, Entry] = {}
         offset, total = 0, 1
         while offset < total:
             answer = self._call("entry_find", under=self._space, limit=_MOST, offset=offset)
             own = (entry for entry in answer["entries"] if entry["labels"] == self._space)
-            found |= {entry["key"]: entry for entry in own}
+            entry_by_key |= {entry["key"]: entry for entry in own}
             offset, total = offset + _MOST, answer["total"]
-        return found
+        return entry_by_key
 
     def file(self, key: str, text: str, revision: str = _ABSENT) -> Change:
         """Return a new text of a file, for `put` and `apply`.

@@ -81,9 +81,9 @@ class Files:
             raise exists
 
         def write(entries: Entries) -> str:
-            above, found = _free_place(entries, key, exists)
-            _require_directories(path, above, found)
-            entries.put([entries.file(key, text), *_new_directories(entries, above, found)])
+            above, entry_by_key = _free_place(entries, key, exists)
+            _require_directories(path, above, entry_by_key)
+            entries.put([entries.file(key, text), *_new_directories(entries, above, entry_by_key)])
             return f"File created successfully at: {path}"
 
         return self._repeat(path, write)
@@ -129,14 +129,14 @@ class Files:
             raise taken
 
         def write(entries: Entries) -> str:
-            above, found = _free_place(entries, new_key, taken)
+            above, entry_by_key = _free_place(entries, new_key, taken)
             moved, everything = _moved(entries, key, ToolError(f"The path {path} does not exist"))
             if _is_directory(everything, new_key):
                 raise taken
             if is_below(new_key, key):
                 raise ToolError(f"Cannot move {path} into itself: give a path outside it.")
-            _require_directories(new_path, above, found)
-            changes = _new_directories(entries, above, found)
+            _require_directories(new_path, above, entry_by_key)
+            changes = _new_directories(entries, above, entry_by_key)
             if everything:
                 changes.append(entries.directory(new_key))
             for entry in moved:
@@ -257,19 +257,19 @@ def _parents(entries: Entries, key: str) -> tuple[list[str], dict[str, Entry]]:
 
 
 def _new_directories(
-    entries: Entries, directories: list[str], found: dict[str, Entry]
+    entries: Entries, directories: list[str], entry_by_key: dict[str, Entry]
 ) -> list[Change]:
-    return [entries.directory(each) for each in directories if marker_of(each) not in found]
+    return [entries.directory(each) for each in directories if marker_of(each) not in entry_by_key]
 
 
-def _require_directories(path: str, above: list[str], found: dict[str, Entry]) -> None:
+def _require_directories(path: str, above: list[str], entry_by_key: dict[str, Entry]) -> None:
     """Refuse a path that leads through a file.
 
     Raises:
         ToolError: it does.
     """
     for each in above:
-        if each in found:
+        if each in entry_by_key:
             raise ToolError(
                 f"{ROOT}/{each} is a file, so {path} cannot be in it: use another path."
             )

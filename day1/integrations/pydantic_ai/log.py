@@ -51,7 +51,7 @@ class Log:
         return self._memory if name is None else self._memory.branch(name)
 
     def record(self, on: day1.Branch, conversation_id: str) -> ConversationRecord | None:
-        """Read the record of a conversation; None if there is none."""
+        """Read the record of a conversation, or return None if it has no record."""
         entry = self._entry(on, conversation_id)
         return None if entry is None else record_of(entry)
 

@@ -43,7 +43,7 @@ def message_of(entry: ConversationEntry) -> dict[str, Any]:
 
 
 def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[ConversationEntry]:
-    """Return messages as the entries that they were made from."""
+    """Rebuild the entries that messages were made from."""
     # A message whose words a person replaced has no structure any more.
     kept = [json.loads(each["structure"]) for each in messages if each.get("structure")]
     dumped = json.dumps([each["message"] for each in kept])
@@ -108,8 +108,8 @@ def _text(message: Mapping[str, Any]) -> str:
 def _lines(part: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts of a part; of a call of a tool and of its result also the tool's name."""
     if "tool_name" in part:
-        said = [_readable(part[member]) for member in _TOOL if part.get(member) is not None]
-        yield ": ".join(each if isinstance(each, str) else _json(each) for each in said)
+        tool_texts = [_readable(part[member]) for member in _TOOL if part.get(member) is not None]
+        yield ": ".join(each if isinstance(each, str) else _json(each) for each in tool_texts)
         return
     content = part.get("content", part.get("transcript"))
     for each in content if isinstance(content, list) else [content]:

@@ -19,7 +19,7 @@ class Same(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Divide a text into lines with their line feeds; the last one may have none."""
+    """Divide a text into lines. Each ends with its line feed, perhaps except the last."""
     lines = text.split("\n")
     return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 

@@ -136,8 +136,8 @@ def _put_once(
             return UpsertedRows({}, len(new_rows), 0, adding.tip, pending)
         work = adding.to_change()
         editor = Editor(repo, work, origin)
-        done = [put_in(work, editor, new, origin) for new in entries]
-        added, changed = done.count("add"), done.count("change")
+        outcomes = [put_in(work, editor, new, origin) for new in entries]
+        added, changed = outcomes.count("add"), outcomes.count("change")
         if not added + changed:
             return UpsertedRows({}, 0, 0, work.tip, 0)
         line = f"change {changed} keyed rows, add {added}"

@@ -33,16 +33,16 @@ class SaidMessages:
 
     @property
     def row_id(self) -> str:
-        """The id of the chain's last message; that of the conversation if there is none."""
+        """The id of the chain's last message, or of the conversation if it gets no message."""
         last = self.keys[-1] if self.keys else self.after
         return self.batch.at.conversation_id if last is None else last.row_id
 
 
 @dataclass(frozen=True, slots=True)
 class UnsaidMessages:
-    """Messages to remove: those of a conversation and of some chains that nothing leads to.
+    """Messages of a conversation and of some chains, to remove if no entry needs them.
 
-    A message stays if an entry names it or one that follows it.
+    An entry needs the message that it names, and all those before that one.
     """
 
     conversation_id: str
@@ -115,7 +115,7 @@ def _is_same(row: Row, columns: Mapping[str, object]) -> bool:
 
 
 def unsay(repo: Repository, work: Work, unsaid: UnsaidMessages, origin: Origin) -> str:
-    """Remove messages that nothing leads to, and conversations that this empties, in open work.
+    """Remove messages that no entry needs, and conversations that this empties, in open work.
 
     Returns `remove`, or nothing if there are no such messages.
     """
@@ -147,7 +147,7 @@ def _before(chains: Chains, row_id: str) -> Iterator[str]:
 
 
 def _named_ids(work: Work, chains: Chains, unsaid: UnsaidMessages) -> set[str]:
-    """Return the ids of the messages that the entries of the log lead to."""
+    """Return the ids of the messages that entries of the log name, and of those before them."""
     query = EntryQuery(work.now, {"space": unsaid.space})
     ids: set[str] = set()
     for entry in entries.read(work, entries.find(work, query)):

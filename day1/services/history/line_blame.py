@@ -28,15 +28,15 @@ def line_versions(kind: Kind, versions: Sequence[Version]) -> list[Version]:
     """Lines by the place of the version that has them: each as its place in the newest text, and
     in the text of that version."""
     for place, (version, earlier_lines) in enumerate(texts[1:], start=1):
-        found: list[tuple[int, int]] = []
+        moved_lines: list[tuple[int, int]] = []
         for holder, held in list(holders.items()):
             number_before = dict(_same(earlier_lines, texts[holder][1]))
-            found += [(own, number_before[at]) for own, at in held if at in number_before]
+            moved_lines += [(own, number_before[at]) for own, at in held if at in number_before]
             holders[holder] = [pair for pair in held if pair[1] not in number_before]
         holders = {holder: held for holder, held in holders.items() if held}
-        if found:
-            holders[place] = found
-            for own, _ in found:
+        if moved_lines:
+            holders[place] = moved_lines
+            for own, _ in moved_lines:
                 brought_by[own] = version
     return brought_by
 

@@ -54,7 +54,7 @@ def blame_command(session: Session, name: str, branch: str | None, *, lines: boo
 
 
 def _show_lines(session: Session, answer: dict[str, Any]) -> None:
-    """Print each line of the text behind the commit, the agent and the time that it came with."""
+    """Print each line of the text, and before it the commit, agent and time that brought it."""
     if not answer["lines"]:
         session.screen.note("It has no text, or its text is hidden.")
     cell = answer["cells"][0]

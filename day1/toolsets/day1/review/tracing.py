@@ -225,12 +225,12 @@ def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
     traced, versions = history(ctx.repo, branch, row_id)
     if traced.hidden or traced.veil or _mark([v.row for v in versions], ctx.clock()) is not None:
         return []
-    found: list[LinesBlame] = []
+    line_runs: list[LinesBlame] = []
     numbered_lines = enumerate(line_versions(traced.kind, versions), start=1)
     for version, run in groupby(numbered_lines, key=itemgetter(1)):
         numbers = [number for number, _ in run]
         writer = _writer(version)
-        found.append(
+        line_runs.append(
             LinesBlame(
                 first=numbers[0],
                 last=numbers[-1],
@@ -240,7 +240,7 @@ def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
                 commit=None if version.commit is None else version.commit.id,
             )
         )
-    return found
+    return line_runs
 
 
 def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
