@@ -28,7 +28,8 @@ class StoreSettings(_Section):
     )
     wait_s: float = Field(10.0, gt=0, le=600, description="Seconds to wait for another writer.")
     compact: bool = Field(
-        default=True, description="Let an idle server give back unused space if that is brief."
+        default=True,
+        description="Let a server give back unused space if that takes at most half of `wait_s`.",
     )
 
 

@@ -77,10 +77,17 @@ def background_worker(
     """
     from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
 
-    compacts = store.settings.store.compact and not store.read_only
-    tasks = WorkerTasks(spool_ingester(store), prime_renewer(store, branch).renew, compacts)
+    tasks = WorkerTasks(
+        spool_ingester(store), prime_renewer(store, branch).renew, _compaction_s(store)
+    )
     report = report or failures_of(store)
     return BackgroundWorker(store.repo, store.search, tasks, clock, report)
+
+
+def _compaction_s(store: OpenStore) -> float:
+    """Return the seconds that a compaction may take: half of a writer's patience; 0: none."""
+    compacts = store.settings.store.compact and store.repo.store.capabilities.compaction
+    return store.settings.store.wait_s / 2 if compacts and not store.read_only else 0.0
 
 
 def failures_of(store: OpenStore) -> Report:

@@ -141,8 +141,11 @@ class Store(Protocol):
     def size(self) -> int:
         """Return the store's size on disk in bytes; 0 where the server does not tell."""
 
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         """Give unused space back; returns the sizes before and after, in bytes.
+
+        Nothing is done if the store has at most `above` bytes once others' writes have ended:
+        another process may just have compacted it.
 
         Raises:
             Unsupported: the engine does it by itself.

@@ -302,7 +302,7 @@ class MemoryStore:
     def size(self) -> int:
         return 0
 
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         raise Unsupported("Nothing is on disk.")
 
     def check(self) -> list[str]:

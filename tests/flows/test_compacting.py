@@ -1,4 +1,4 @@
-"""An idle server gives unused space back, where there is much of it and it is brief."""
+"""A server gives unused space back while it works, if there is much of it and that is quick."""
 
 from pathlib import Path
 from typing import Any
@@ -6,10 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
+from day1.errors import StoreFull
 from day1.services.health import compacting
-from day1.services.health.compacting import compact_if_brief, is_wasteful
+from day1.services.health.compacting import Compaction, is_wasteful
 from day1.services.upkeep import worker
-from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
+from day1.services.upkeep.worker import BackgroundWorker
 from tests.fakes.stepped_clock import SteppedClock
 from tests.suites.engine_memory import EngineMemory
 
@@ -27,46 +28,91 @@ def memory(tmp_path: Path):
     memory.close()
 
 
-def test_a_small_store_is_left_alone(memory):
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+def test_a_small_store_is_left_alone(memory, clock):
     assert not is_wasteful(memory.repo, memory.store.size())
-    assert not compact_if_brief(memory.repo)
+    assert not Compaction(memory.repo, clock, 5.0).run()
 
 
-def test_a_wasteful_store_shrinks_and_keeps_every_row(memory, monkeypatch):
+@pytest.fixture
+def no_small_store(monkeypatch):
+    """Without the size up to which stores are left alone; four times the estimate is never met."""
     monkeypatch.setattr(compacting, "_SMALL_BYTES", 0)
-    monkeypatch.setattr(compacting, "_WASTEFUL_RATIO", 0.01)
+
+
+def test_a_wasteful_store_shrinks_and_keeps_every_row(memory, clock, no_small_store, monkeypatch):
+    monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
     before, size = memory.state("main"), memory.store.size()
-    assert compact_if_brief(memory.repo)
+    assert Compaction(memory.repo, clock, 5.0).run()
     assert memory.store.size() < size
     assert memory.state("main") == before
 
 
-def test_a_store_whose_compaction_is_long_is_left_to_people(memory, monkeypatch):
-    monkeypatch.setattr(compacting, "_SMALL_BYTES", 0)
-    monkeypatch.setattr(compacting, "_WASTEFUL_RATIO", 0.01)
-    monkeypatch.setattr(compacting, "_MAX_LIVE_BYTES", 0)
+def test_a_store_whose_compaction_is_long_is_left_to_people(
+    memory, clock, no_small_store, monkeypatch
+):
+    monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
     size = memory.store.size()
-    assert not compact_if_brief(memory.repo)
+    compaction = Compaction(memory.repo, clock, 0.9 * size / compacting._BYTES_PER_S)
+    assert not compaction.run()
     assert memory.store.size() == size
 
 
-@pytest.mark.parametrize(
-    ("idle_s", "since_s", "compacts"),
-    [(61, 601, True), (59, 601, False), (61, 599, False)],
-    ids=["idle", "called just now", "compacted just now"],
-)
-def test_a_server_compacts_seldom_and_only_when_nobody_calls(
-    memory, monkeypatch, idle_s, since_s, compacts
+def test_a_compacted_store_is_compacted_again_at_twice_its_size(
+    memory, clock, no_small_store, monkeypatch
 ):
-    done: list[Any] = []
-    monkeypatch.setattr(worker, "compact_if_brief", done.append)
-    clock = SteppedClock()
-    background = BackgroundWorker(memory.repo, SEARCH, WorkerTasks(compacts=True), clock)
-    clock.at += since_s - idle_s
-    background.called()
-    clock.at += idle_s
-    background.step()
-    assert bool(done) == compacts
+    monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
+    compaction = Compaction(memory.repo, clock, 5.0)
+    assert compaction.run()
+    monkeypatch.setattr(compacting, "live_bytes", _no_estimate)  # it knows the size by now
+    for _ in range(2):
+        compact_size = memory.store.size()
+        while not compaction.run():
+            assert memory.store.size() <= 2 * compact_size
+            memory.update_fact("main", "fact_0000", category=f"seen {memory.store.size()}")
+        assert memory.store.size() < 2 * compact_size
+
+
+def test_a_compaction_by_another_process_counts(memory, clock, no_small_store, monkeypatch):
+    monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 1_000)
+    compaction = Compaction(memory.repo, clock, 5.0)
+    assert not compaction.run()
+    memory.store.compact()
+    monkeypatch.setattr(compacting, "live_bytes", _no_estimate)
+    assert not compaction.run()
+    size = memory.store.size()
+    while memory.store.size() <= 2 * size:
+        memory.update_fact("main", "fact_0001", category=f"seen {memory.store.size()}")
+    assert compaction.run()
+
+
+def test_of_two_servers_that_see_a_large_store_one_compacts_it(memory):
+    size = memory.store.size()
+    first = memory.store.compact(above=size - 1)
+    second = memory.store.compact(above=size - 1)
+    assert first["bytes_after"] < first["bytes_before"] == size
+    assert second["bytes_before"] == second["bytes_after"] == first["bytes_after"]
+
+
+def test_a_failed_compaction_is_tried_again_after_ten_minutes(memory, clock, no_small_store):
+    store = Mock(size=lambda: 1_000, compact=Mock(side_effect=StoreFull("full")))
+    compaction = Compaction(Mock(store=store), clock, 5.0)
+    compaction._compact_size = 1
+    with pytest.raises(StoreFull):
+        compaction.run()
+    clock.at += 599
+    assert not compaction.run()
+    clock.at += 2
+    with pytest.raises(StoreFull):
+        compaction.run()
+
+
+def _no_estimate(_):
+    raise AssertionError("the size after the last compaction is known")
 
 
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory, monkeypatch):

@@ -252,7 +252,7 @@ class ScopedStore(Store):
         raise of_every_branch("The size")
 
     @override
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         raise of_every_branch("A compaction")
 
     @override

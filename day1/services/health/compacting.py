@@ -1,4 +1,4 @@
-"""Compacting a store: whether it is worth it, and doing it in an idle process."""
+"""Compacting a store: when it is worth it, and doing it while a process serves the store."""
 
 import logging
 from typing import Final
@@ -6,19 +6,24 @@ from typing import Final
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import KINDS
 from day1.services.repository.repository import Repository
+from day1.services.upkeep.chores import Clock
 
 log = logging.getLogger(__name__)
 
-_WASTEFUL_RATIO: Final = 4
-"""A store is wasteful if its size is more than this multiple of its live bytes."""
 _SMALL_BYTES: Final = 20 * 1024 * 1024
 """Bytes up to which a store is never wasteful."""
+_GROWTH: Final = 2
+"""A store is compacted when its size is this multiple of its size after the last compaction."""
+_ESTIMATED_GROWTH: Final = 4
+"""The same multiple while the size after a compaction is only estimated."""
 _ROW_BYTES: Final = 1_000
 """Estimated bytes of a row after compaction (measured on 18,000 rows)."""
 _COMMIT_BYTES: Final = 5_000
 """Estimated bytes of a commit after compaction (measured on 18,000 rows)."""
-_MAX_LIVE_BYTES: Final = 40 * 1024 * 1024
-"""Live bytes up to which an idle process compacts a store, which takes about two seconds."""
+_BYTES_PER_S: Final = 40_000_000
+"""Assumed speed before this process has compacted the store (two slow cores: 50 to 200 MB/s)."""
+_RETRY_S: Final = 600.0
+"""Seconds until a store that was not compacted is considered again."""
 
 
 def live_bytes(repo: Repository) -> int:
@@ -34,21 +39,51 @@ def live_bytes(repo: Repository) -> int:
 
 def is_wasteful(repo: Repository, size: int) -> bool:
     """Whether a store is over 20 MiB, and over 4 times its estimated size after compaction."""
-    return size > _SMALL_BYTES and size > _WASTEFUL_RATIO * live_bytes(repo)
+    return size > _SMALL_BYTES and size > _ESTIMATED_GROWTH * live_bytes(repo)
 
 
-def compact_if_brief(repo: Repository) -> bool:
-    """Compact a store if that frees much and is quick; return whether it was done.
+class Compaction:
+    """Compacts a growing store between calls, so that it stays below twice its compact size.
 
-    A larger store is left to `day1 gc`, since all writers wait meanwhile.
+    Writers wait meanwhile. So a store that would take longer than `longest_s` is left to
+    `day1 gc`.
     """
-    size = repo.store.size()
-    if not repo.store.capabilities.compaction or not is_wasteful(repo, size):
-        return False
-    if live_bytes(repo) > _MAX_LIVE_BYTES:
-        return False
-    result = repo.store.compact()
-    log.info(
-        "compacted memory.db from %s to %s bytes", result["bytes_before"], result["bytes_after"]
-    )
-    return True
+
+    def __init__(self, repo: Repository, clock: Clock, longest_s: float) -> None:
+        """Take the store's present size; nothing is compacted yet."""
+        self._store, self._repo, self._clock = repo.store, repo, clock
+        self._longest_s = longest_s
+        self._bytes_per_s: float = _BYTES_PER_S
+        self._compact_size: int | None = None
+        self._last_size = self._store.size()
+        self._next_look = clock.now()
+
+    def run(self) -> bool:
+        """Compact the store if it has grown enough and that is quick; return whether it did."""
+        size = self._store.size()
+        if size < self._last_size:  # another process compacted it
+            self._compact_size, self._next_look = size, self._clock.now()
+        self._last_size = size
+        if size <= _SMALL_BYTES or self._clock.now() < self._next_look or not self._is_due(size):
+            return False
+        if size > self._longest_s * self._bytes_per_s:
+            self._next_look = self._clock.now() + _RETRY_S
+            return False
+        return self._compact(size)
+
+    def _is_due(self, size: int) -> bool:
+        if self._compact_size is not None:
+            return size > _GROWTH * self._compact_size
+        self._next_look = self._clock.now() + _RETRY_S  # the estimate reads every branch
+        return is_wasteful(self._repo, size)
+
+    def _compact(self, size: int) -> bool:
+        begun = self._clock.now()
+        self._next_look = begun + _RETRY_S  # if it fails, for instance on a full disk
+        self._store.compact(above=size - 1)
+        seconds = max(self._clock.now() - begun, 0.001)
+        self._compact_size = self._last_size = self._store.size()
+        self._bytes_per_s = size / seconds
+        self._next_look = self._clock.now()
+        log.info("compacted memory.db from %s to %s bytes", size, self._compact_size)
+        return True

@@ -7,7 +7,7 @@ from typing import Final
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import ReadState
-from day1.services.health.compacting import compact_if_brief
+from day1.services.health.compacting import Compaction
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
@@ -21,10 +21,6 @@ EVERY_S: Final = 2.0
 """Seconds between two runs of a chore."""
 _LOOK_S: Final = 30.0
 """Seconds between checks of a store without writes, whose pending rows become due."""
-_IDLE_S: Final = 60.0
-"""Seconds without a call after which compaction is considered."""
-_COMPACT_S: Final = 600.0
-"""Seconds between two times at which compaction is considered."""
 
 
 def _no_report(_: object) -> None:
@@ -39,8 +35,8 @@ class WorkerTasks:
     """The function that ingests the events of hooks until told to stop."""
     renew: Callable[[Collection[str]], None] = _no_report
     """The function that renews the primes of the named branches, which moved."""
-    compacts: bool = False
-    """Whether to compact the store when it is idle."""
+    compaction_s: float = 0.0
+    """The longest compaction, in seconds, for which this process makes writers wait; 0: none."""
 
 
 NO_TASKS: Final = WorkerTasks()
@@ -68,9 +64,9 @@ class BackgroundWorker:
             Chore("index", EVERY_S, memory.index),
             Chore("forget", EVERY_S, memory.forget),
         ]
-        if tasks.compacts:
-            compaction = _Compaction(repo, self._call, clock)
-            chores.append(Chore("compact", EVERY_S, compaction.run))
+        if tasks.compaction_s:
+            compaction = Compaction(repo, clock, tasks.compaction_s)
+            chores.append(Chore("compact", EVERY_S, lambda _: _no_more(compaction.run())))
         if search.embedder is not None:
             embedding = BackgroundEmbedding(search.index, search.embedder, self._call, clock)
             chores.insert(0, Chore("warm up", math.inf, embedding.warm_up))
@@ -167,19 +163,4 @@ class _MemoryChores:
         hashes = frozenset() if self._search.index.read_only else self._mask().hashes
         if hashes != self._forgotten and forget(self._repo, hashes):
             self._forgotten = hashes
-        return False
-
-
-class _Compaction:
-    """Compacts a store without calls, if that is quick and frees much."""
-
-    def __init__(self, repo: Repository, call: LastCall, clock: Clock) -> None:
-        self._repo, self._call, self._clock = repo, call, clock
-        self._compacted = clock.now()
-
-    def run(self, _: IsStopped) -> bool:
-        now = self._clock.now()
-        if now - self._call.at > _IDLE_S and now - self._compacted > _COMPACT_S:
-            self._compacted = now
-            compact_if_brief(self._repo)
         return False

@@ -29,7 +29,6 @@ class Scene:
             (bench.store, "commit_pending_if_due", 0),
             (worker, "follow", 3),
             (worker, "forget", 1),
-            (worker, "compact_if_brief", None),
         ):
             monkeypatch.setattr(module, name, self._noting(name, place))
         self.search: Any = Mock(index=self.index, embedder=None, running=set())
@@ -43,8 +42,8 @@ class Scene:
 
         return note
 
-    def worker(self, *, compacts: bool = False) -> BackgroundWorker:
-        tasks = WorkerTasks(self._noting("ingest", None), self._noting("renew", 0), compacts)
+    def worker(self, *, compaction_s: float = 0.0) -> BackgroundWorker:
+        tasks = WorkerTasks(self._noting("ingest", None), self._noting("renew", 0), compaction_s)
         return BackgroundWorker(self.bench.repo, self.search, tasks, self.clock)
 
     def write(self, branch: str) -> None:
@@ -165,31 +164,19 @@ def test_an_index_that_is_only_read_forgets_nothing(scene: Scene) -> None:
     assert not any(name == "forget" for name, _ in scene.step(scene.worker()))
 
 
-@pytest.mark.parametrize(
-    ("compacts", "idle", "since", "done"),
-    [
-        (True, 61, 601, True),
-        (True, 60, 601, False),
-        (True, 61, 600, False),
-        (False, 61, 601, False),
-    ],
-)
-def test_an_idle_store_is_compacted_every_ten_minutes(
-    scene: Scene, compacts: bool, idle: float, since: float, done: bool
-) -> None:
-    background = scene.worker(compacts=compacts)
-    scene.clock.at += since - idle
-    background.called()
-    found = scene.step(background, idle)
-    assert (("compact_if_brief", None) in found) == done
-    if done:
-        assert ("compact_if_brief", None) not in scene.step(background, 599), "it was just done"
-
-
-def test_without_calls_a_server_compacts_again(scene: Scene) -> None:
-    background = scene.worker(compacts=True)
-    assert ("compact_if_brief", None) in scene.step(background, 601)
-    assert ("compact_if_brief", None) in scene.step(background, 601)
+def test_a_worker_compacts_only_if_it_may(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[float] = []
+    monkeypatch.setattr(
+        worker,
+        "Compaction",
+        lambda _repo, _clock, longest_s: Mock(run=lambda: runs.append(longest_s)),
+    )
+    scene.step(scene.worker())
+    assert runs == []
+    background = scene.worker(compaction_s=5.0)
+    scene.step(background)
+    scene.step(background)
+    assert runs == [5.0, 5.0]
 
 
 def test_the_model_is_loaded_before_all_else_and_once(scene: Scene) -> None:

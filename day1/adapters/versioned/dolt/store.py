@@ -205,7 +205,7 @@ class DoltStore(SqlStore):
         return 0
 
     @override
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         raise Unsupported(
             "A Dolt server frees unused space by itself; its administrator can run CALL DOLT_GC().",
             engine="dolt",

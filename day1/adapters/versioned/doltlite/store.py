@@ -116,10 +116,12 @@ class DoltLiteStore(SqlStore):
         return self._connections.file().st_size
 
     @override
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         """Compact the file by `dolt_gc`; other writers wait meanwhile."""
-        before = self.size()
         with self._connections.lock.held():
+            before = self.size()
+            if before <= above:
+                return {"bytes_before": before, "bytes_after": before}
             self._connections.forget_commits()
             self.point("compact.before")
             with self._connections.on_branch("main") as connection:

@@ -113,7 +113,7 @@ class MatrixOneStore(SqlStore):
             return sum(int(size or 0) for size in sizes)
 
     @override
-    def compact(self) -> dict[str, Json]:
+    def compact(self, above: int = 0) -> dict[str, Json]:
         raise Unsupported(
             "A MatrixOne server frees unused space by itself, as its PITR allows.",
             engine="matrixone",
