@@ -51,9 +51,9 @@ class Operation(Generic[Q, R]):
 
     def __post_init__(self, scope: Scope | None) -> None:
         """Read the types of the request and the response from the function."""
-        _, request, response = get_type_hints(self.run).values()
-        object.__setattr__(self, "request", request)
-        object.__setattr__(self, "response", response)
+        _, request_type, response_type = get_type_hints(self.run).values()
+        object.__setattr__(self, "request", request_type)
+        object.__setattr__(self, "response", response_type)
         default_scope: Scope = "read" if self.effect is Effect.READ else "write"
         object.__setattr__(self, "needs", scope or default_scope)
 
@@ -72,5 +72,5 @@ class Operation(Generic[Q, R]):
     @property
     def description(self) -> str:
         """The description that agents read: the function's docstring."""
-        lines = (self.run.__doc__ or "").strip().splitlines()
-        return "\n".join(line.strip() for line in lines).strip()
+        docstring_lines = (self.run.__doc__ or "").strip().splitlines()
+        return "\n".join(line.strip() for line in docstring_lines).strip()

@@ -73,10 +73,10 @@ def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
     None if it does not say, as those of earlier versions of day1.
     """
     detail_object = read_detail(detail)
-    version, passages = detail_object.get("version"), detail_object.get("passages")
-    if version is None or not isinstance(passages, int):
+    noted_version, passage_count = detail_object.get("version"), detail_object.get("passages")
+    if noted_version is None or not isinstance(passage_count, int):
         return None
-    return passages if version == short_hash(version_of(context)) else 0
+    return passage_count if noted_version == short_hash(version_of(context)) else 0
 
 
 def sensitivity(
@@ -93,8 +93,11 @@ def sensitivity(
 
 def fits(expected: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
     """Whether metadata has each expected key with an equal value; 1 equals 1.0, but not `true`."""
-    stored = metadata or {}
-    return all(name in stored and _same(stored[name], value) for name, value in expected.items())
+    stored_metadata = metadata or {}
+    return all(
+        name in stored_metadata and _same(stored_metadata[name], value)
+        for name, value in expected.items()
+    )
 
 
 def _same(one: Any, other: Any) -> bool:

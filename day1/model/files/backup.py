@@ -67,8 +67,8 @@ class RowsHash:
         """Hash these columns of the rows of a table."""
         self._hash.update(f"{kind.table}\n".encode())
         for row in rows:
-            line = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
-            self._hash.update(line.encode("utf-8", "surrogatepass") + b"\n")
+            row_json = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
+            self._hash.update(row_json.encode("utf-8", "surrogatepass") + b"\n")
             self.rows += 1
 
     def hexdigest(self) -> str:

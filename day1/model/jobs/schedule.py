@@ -78,9 +78,9 @@ def schedule_id(kind: WorkKind, wallet: str, branch: Branch) -> str:
 
     The name can be a part of an address. On another branch it ends in a hash of that branch.
     """
-    name = wallet
+    wallet_and_branch = wallet
     if not _PLAIN.fullmatch(wallet):
-        name = f"~{short_hash('wallet', wallet)[:_HASH]}"
+        wallet_and_branch = f"~{short_hash('wallet', wallet)[:_HASH]}"
     if branch.name != MAIN:
-        name += f"@{short_hash('branch', branch.id)[:_HASH]}"
-    return f"{kind}:{name}"
+        wallet_and_branch += f"@{short_hash('branch', branch.id)[:_HASH]}"
+    return f"{kind}:{wallet_and_branch}"

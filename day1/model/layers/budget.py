@@ -31,9 +31,9 @@ def budget_of(
     item_characters: int | None = None,
 ) -> Budget:
     """Return the limits of a mode (default: balanced), with those that are given instead."""
-    limits = _MODES[mode or "balanced"]
+    mode_budget = _MODES[mode or "balanced"]
     return Budget(
-        characters or limits.characters,
-        items or limits.items,
-        item_characters or limits.item_characters,
+        characters or mode_budget.characters,
+        items or mode_budget.items,
+        item_characters or mode_budget.item_characters,
     )

@@ -190,15 +190,15 @@ def plan_merge(
 def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
     """List the picked ids, followed by the facts that supersede them."""
     row_ids: dict[str, None] = {}
-    queue = list(items)
-    while queue:
-        row_id = queue.pop(0)
+    unvisited_ids = list(items)
+    while unvisited_ids:
+        row_id = unvisited_ids.pop(0)
         if row_id in row_ids:
             continue
         row_ids[row_id] = None
         successor = successor_of(source.get(row_id))
         if successor is not None:
-            queue.append(successor)
+            unvisited_ids.append(successor)
     return list(row_ids)
 
 
@@ -306,8 +306,8 @@ def _hold_supersession(
     is_held = _STATUS in row.held or WHOLE in row.held
     if successor is not None and is_new and is_held and successor.result is not None:
         return _withhold(successor, row.id)
-    result = sides.target.get(successor_id) if successor is None else successor.result
-    if row.result is None or successor_of(row.result) != successor_id or result is not None:
+    successor_row = sides.target.get(successor_id) if successor is None else successor.result
+    if row.result is None or successor_of(row.result) != successor_id or successor_row is not None:
         return False
     offered_row = sides.source.get(successor_id) if successor is None else successor.source
     was_held_back = (reverts or offered_row is not None) and _hold_back(row, successor_id)
@@ -373,8 +373,8 @@ def _new_holds(
                 *items_by_cell.get((row.id, cell), ()),
                 *items_by_cell.get((row.id, WHOLE), ()),
             )
-            items = [i for i in cell_items if row.target is None or not keeps_out(i)]
-            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in items):
+            valid_items = [i for i in cell_items if row.target is None or not keeps_out(i)]
+            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in valid_items):
                 yield row, cell
 
 

@@ -42,8 +42,12 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
     if not isinstance(value, dict):
         return value
     clean_value = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
-    ids = value.get("ids")
-    if "reason" in clean_value and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
+    row_ids = value.get("ids")
+    if (
+        "reason" in clean_value
+        and isinstance(row_ids, list)
+        and not {*rows}.isdisjoint(map(str, row_ids))
+    ):
         clean_value["reason"] = REDACTED  # a model wrote it, who had read the rows
     return clean_value
 

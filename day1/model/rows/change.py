@@ -145,20 +145,20 @@ def place_in_time(row: Mapping[str, Cell]) -> tuple[int, int, str]:
 
 def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:
     """Sort commits so that each comes before its parents, newest first."""
-    children_left = dict.fromkeys(commits, 0)
-    for current in commits.values():
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] += 1
-    ready_commits = [c for c in commits.values() if children_left[c.id] == 0]
+    unsorted_child_counts = dict.fromkeys(commits, 0)
+    for commit in commits.values():
+        for parent_id in commit.parents:
+            if parent_id in unsorted_child_counts:
+                unsorted_child_counts[parent_id] += 1
+    ready_commits = [c for c in commits.values() if unsorted_child_counts[c.id] == 0]
     ordered_commits: list[Commit] = []
     while ready_commits:
         ready_commits.sort(key=lambda c: (c.ts, c.id))
-        current = ready_commits.pop()
-        ordered_commits.append(current)
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] -= 1
-                if children_left[parent] == 0:
-                    ready_commits.append(commits[parent])
+        commit = ready_commits.pop()
+        ordered_commits.append(commit)
+        for parent_id in commit.parents:
+            if parent_id in unsorted_child_counts:
+                unsorted_child_counts[parent_id] -= 1
+                if unsorted_child_counts[parent_id] == 0:
+                    ready_commits.append(commits[parent_id])
     return ordered_commits

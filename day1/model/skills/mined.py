@@ -98,9 +98,11 @@ def wilson(good: int, known: int) -> float:
     """Compute the lower Wilson bound (95 %) of the share `good / known`; 0 for no trial."""
     if not known:
         return 0.0
-    share, square = good / known, _Z * _Z
-    spread = _Z * sqrt(share * (1 - share) / known + square / (4 * known * known))
-    return max(0.0, (share + square / (2 * known) - spread) / (1 + square / known))
+    success_share, z_squared = good / known, _Z * _Z
+    margin = _Z * sqrt(
+        success_share * (1 - success_share) / known + z_squared / (4 * known * known)
+    )
+    return max(0.0, (success_share + z_squared / (2 * known) - margin) / (1 + z_squared / known))
 
 
 def outcome_of(status: object) -> bool | None:
@@ -117,26 +119,33 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
     An assistant's message announces calls, and a message of the role `tool` reports one. A call
     that is announced and reported in one turn counts once, as it was reported.
     """
-    uses: list[ToolUse] = []
-    announced_places: list[int] = []
+    tool_uses: list[ToolUse] = []
+    announced_indexes: list[int] = []
     turn = 0
     for message in messages:
         if message.role == "user":
             turn += 1
-            announced_places = []
+            announced_indexes = []
         for call in _calls(message.tool_calls):
             outcome = outcome_of(call.get("status"))
-            use = ToolUse(str(call["name"]), outcome, turn, message.at, message.agent)
+            tool_use = ToolUse(str(call["name"]), outcome, turn, message.at, message.agent)
             if message.role == "tool":
-                place = next((n for n in announced_places if uses[n].name == use.name), None)
-                if place is not None:
-                    announced_places.remove(place)
-                    uses[place] = use
+                index = next(
+                    (
+                        announced_index
+                        for announced_index in announced_indexes
+                        if tool_uses[announced_index].name == tool_use.name
+                    ),
+                    None,
+                )
+                if index is not None:
+                    announced_indexes.remove(index)
+                    tool_uses[index] = tool_use
                     continue
             else:
-                announced_places.append(len(uses))
-            uses.append(use)
-    return tuple(uses)
+                announced_indexes.append(len(tool_uses))
+            tool_uses.append(tool_use)
+    return tuple(tool_uses)
 
 
 def _calls(cell: Cell) -> list[dict[str, Any]]:
@@ -144,26 +153,31 @@ def _calls(cell: Cell) -> list[dict[str, Any]]:
     if cell is None:
         return []
     try:
-        calls = json.loads(str(cell))
+        parsed_json = json.loads(str(cell))
     except ValueError:  # another program's
         return []
-    call_values = calls if isinstance(calls, list) else []
-    return [c for c in call_values if isinstance(c, dict) and isinstance(c.get("name"), str)]
+    listed_calls = parsed_json if isinstance(parsed_json, list) else []
+    return [
+        call
+        for call in listed_calls
+        if isinstance(call, dict) and isinstance(call.get("name"), str)
+    ]
 
 
 def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
     """Find the runs of these steps in one thread; no two of them share a step."""
-    names = tuple(use.name for use in uses)
-    runs: list[Sequence[ToolUse]] = []
-    free = 0
-    for start, name in enumerate(names):
-        if name == steps[0] and start >= free:  # most steps are others: this is the cheap test
+    tool_names = tuple(use.name for use in uses)
+    run_uses: list[Sequence[ToolUse]] = []
+    next_free_index = 0
+    for start, name in enumerate(tool_names):
+        # Most steps are others: this is the cheap test.
+        if name == steps[0] and start >= next_free_index:
             end = start + len(steps)
-            if names[start:end] == steps:
-                runs.append(uses[start:end])
-                free = end
-    answered_turns = {run[0].turn for run in runs}
-    return [_run(run, again=run[-1].turn + 1 in answered_turns) for run in runs]
+            if tool_names[start:end] == steps:
+                run_uses.append(uses[start:end])
+                next_free_index = end
+    answered_turns = {run[0].turn for run in run_uses}
+    return [_run(run, again=run[-1].turn + 1 in answered_turns) for run in run_uses]
 
 
 def _run(run: Sequence[ToolUse], *, again: bool) -> Run:
@@ -190,11 +204,11 @@ def added(counts: Sequence[Counts]) -> Counts:
     if len(counts) == 1:
         return counts[0]
     return Counts(
-        sum(each.runs for each in counts),
-        sum(each.known for each in counts),
-        sum(each.good for each in counts),
-        max((each.last for each in counts if each.last is not None), default=None),
-        tuple(sorted({agent for each in counts for agent in each.agents})),
+        sum(summand.runs for summand in counts),
+        sum(summand.known for summand in counts),
+        sum(summand.good for summand in counts),
+        max((summand.last for summand in counts if summand.last is not None), default=None),
+        tuple(sorted({agent for summand in counts for agent in summand.agents})),
     )
 
 
@@ -209,7 +223,9 @@ class Mined:
     def runs(self, steps: Steps) -> list[Run]:
         """Find the runs of these steps in all threads."""
         if steps not in self._runs:
-            self._runs[steps] = [r for uses in self.threads.values() for r in runs_in(steps, uses)]
+            self._runs[steps] = [
+                run for uses in self.threads.values() for run in runs_in(steps, uses)
+            ]
         return self._runs[steps]
 
     def counts(self, steps: Steps, since: int | None = None) -> Counts:
@@ -219,8 +235,8 @@ class Mined:
         """
         key = (steps, since)
         if key not in self._counts:
-            runs = self.runs(steps)
-            later_runs = runs if since is None else [run for run in runs if run.at >= since]
+            all_runs = self.runs(steps)
+            later_runs = all_runs if since is None else [run for run in all_runs if run.at >= since]
             self._counts[key] = count_runs(later_runs)
         return self._counts[key]
 
@@ -230,5 +246,8 @@ class Mined:
         A run that is part of a longer one in the same threads is left out.
         """
         steps_by_thread = {name: [use.name for use in uses] for name, uses in self.threads.items()}
-        runs = recurring_runs(steps_by_thread)
-        return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:limit]
+        thread_names_by_run = recurring_runs(steps_by_thread)
+        return sorted(
+            thread_names_by_run,
+            key=lambda steps: (-len(thread_names_by_run[steps]), -len(steps), steps),
+        )[:limit]

@@ -64,11 +64,11 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
     """
     ulid_match = _ULID.fullmatch(request_id)
     ulid_ms = 0 if ulid_match is None else _number(ulid_match[1])
-    counts: Counter[str] = Counter()
+    count_by_prefix: Counter[str] = Counter()
 
     def make(prefix: str, _now: int) -> str:
-        counts[prefix] += 1
-        id_parts = ("request", prefix, str(counts[prefix]), request_id, *whose)
+        count_by_prefix[prefix] += 1
+        id_parts = ("request", prefix, str(count_by_prefix[prefix]), request_id, *whose)
         return derived_id(prefix, ulid_ms * 1000, *id_parts)
 
     return make

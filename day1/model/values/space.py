@@ -86,8 +86,10 @@ def similar_spaces(name: str, names: Iterable[str]) -> list[str]:
     """
     other_names = sorted(set(names) - {name})
     last_label = name.rpartition("/")[2].partition(":")[2]
-    same_name = [
-        other for other in other_names if other.rpartition("/")[2].partition(":")[2] == last_label
+    names_with_same_label = [
+        other_name
+        for other_name in other_names
+        if other_name.rpartition("/")[2].partition(":")[2] == last_label
     ]
     near_names = get_close_matches(name, other_names, _SIMILAR, _ENOUGH)
-    return list(dict.fromkeys([*same_name, *near_names]))[:_SIMILAR]
+    return list(dict.fromkeys([*names_with_same_label, *near_names]))[:_SIMILAR]

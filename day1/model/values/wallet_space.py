@@ -37,15 +37,15 @@ class Owner:
     @cached_property
     def spaces(self) -> tuple[str | None, ...]:
         """The spaces that the owner sees: its own, those above it, and None for shared rows."""
-        own_spaces: list[str | None] = [None]
+        visible_spaces: list[str | None] = [None]
         if self.wallet is None:
             return (None,)
         path = ""
         for kind, name in (("agent", self.wallet), ("user", self.user), ("hai", self.device)):
             if name is not None:
                 path += f"{'/' if path else ''}{kind}:{_part(name)}"
-                own_spaces.insert(0, path)
-        return tuple(own_spaces)
+                visible_spaces.insert(0, path)
+        return tuple(visible_spaces)
 
 
 def _part(name: str) -> str:
