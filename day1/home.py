@@ -105,7 +105,7 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
 
 
 def is_ours(home: Home) -> bool:
-    """Whether a store is this user's, or named: another's, found upward, could read all writes.
+    """Whether a store is this user's, or a setting names it: its owner can read all writes.
 
     Raises:
         OSError: the store's folder does not exist.

@@ -187,7 +187,7 @@ class Repeatable(Request):
 
 
 class WriteRequest(Repeatable):
-    """A write may say who writes (checklist S1-088).
+    """The arguments of a call that writes, with its agent, session and task.
 
     Attributes:
         agent_id: Who writes: any name that tells agents apart. Default: what the connection or

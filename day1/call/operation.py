@@ -43,7 +43,8 @@ class Operation(Generic[Q, R]):
     """Whether a wire that answers text beside the structured form says the answer's `text` there,
     as it is, and nothing where that is empty."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
-    """Shortens one row of a list for wires that answer text beside the structured form."""
+    """The function that shortens a row of a list, for wires that answer text beside the structured
+    form."""
     request: type[Q] = field(init=False)
     response: type[R] = field(init=False)
     needs: Scope = field(init=False)

@@ -78,11 +78,11 @@ class Binding:
 
     operation: str
     path: Mapping[str, str] = field(default_factory=dict)
-    """The argument by its name in the path."""
+    """Name in the path -> argument."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Name in the query -> argument. Other names are refused unless the namespace is loose."""
     only: str | None = None
-    """Answer only this field of the operation's answer, such as a bare list."""
+    """The field of the operation's answer to send alone, such as a bare list; None: all of it."""
 
 
 Answer = Mapping[str, Json]
@@ -114,7 +114,7 @@ class Route:
     refusals: tuple[int, ...] | None = None
     """The statuses of errors that the OpenAPI document names; default: every one there is."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """By name in the path the component of the OpenAPI document that describes it."""
+    """Name in the path -> the component of the OpenAPI document that describes it."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
@@ -127,7 +127,7 @@ class Route:
 
     @property
     def in_path(self) -> dict[str, str]:
-        """By name in the path, the name of the argument that it gives."""
+        """Name in the path -> the name of the argument that it gives."""
         path_names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
         return {name: self.binding.path.get(name, name) for name in path_names}
 

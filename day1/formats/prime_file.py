@@ -31,9 +31,11 @@ FOLDER: Final = "prime"
 FRAME: Final = "day1-memory"
 """The word in the marks around a prime."""
 _PRIME: Final = ".json"
+"""The ending of the file name of a prime."""
 _TOLD: Final = ".told"
+"""The ending of the file name of a prime that a session got."""
 _FRESH: Final = ".new"
-"""Endings of file names: a prime, the prime that a session got, and a half-written file."""
+"""The ending of the file name of a half-written file."""
 _MOST_TOLD: Final = 100
 """Maximum number of sessions for which the last prime is kept."""
 _MAX_BYTES: Final = 256 * 1024
@@ -70,7 +72,7 @@ class Prime(NamedTuple):
 
     The file calls them `ageless`, as all versions read it."""
     ends: tuple[tuple[int, int], ...] = ()
-    """The lines of facts that end, by their number, and when (microseconds UTC)."""
+    """The numbers of the lines whose facts end, each with that time (microseconds UTC)."""
 
 
 def file_name(branch: str, space: str | None = None) -> str:

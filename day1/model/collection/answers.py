@@ -90,7 +90,7 @@ def shown_number(number: Decimal) -> str:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values are the same: as numbers if both are some, else without letter case."""
+    """Whether two values are equal: as numbers if both are numbers, else without letter case."""
     one_number, other_number = number_in(one), number_in(other)
     if one_number is not None and other_number is not None:
         return one_number == other_number
@@ -162,7 +162,7 @@ def _filter(part: _Part, asked: Asked) -> Answer:
 
 
 def _having_field(part: _Part, asked: Asked) -> Sequence[int]:
-    """Return the records with the field, or all if no field is asked for."""
+    """Return the numbers of the records with the field, or of all if no field is asked for."""
     if asked.field is None or asked.value is not None:
         return part.numbers
     value_by_record = part.collection.column(_checked_name(part.collection, asked.field, "field"))
@@ -244,7 +244,7 @@ def _average(part: _Part, asked: Asked) -> Answer:
 def _about(
     part: _Part, name: str, numbers: Sequence[tuple[int, Decimal]], **more: Json
 ) -> dict[str, Json]:
-    """Return the metadata of an answer from numbers: the metric, and the records without one."""
+    """Return the metadata of an answer: the metric, and how many records have no number there."""
     return {"metric": name, "without_number": len(part.numbers) - len(numbers), **more}
 
 

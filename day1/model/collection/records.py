@@ -66,7 +66,7 @@ class Collection:
     """Records in the order of their rows, with the names and values of their fields."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Hold records; columns, groups and numbers are computed once, at first use."""
+        """Create a collection; columns, groups and numbers are computed once, at first use."""
         self.records = tuple(records)
         self._columns: dict[_Spelled, dict[int, str]] = {}
         self._groups: dict[_Spelled, dict[str, list[int]]] = {}
@@ -90,7 +90,7 @@ class Collection:
         return spellings_by_name
 
     def spelled(self, name: str) -> tuple[str, ...]:
-        """Find how a field is spelled; letter case, spaces, `-` and `_` make no difference."""
+        """Find the spellings of a field, whatever its letter case, spaces, `-` and `_`."""
         return (name,) if name in self.names else self._spellings.get(folded(name), ())
 
     def column(self, name: str) -> Mapping[int, str]:
@@ -109,7 +109,7 @@ class Collection:
         return self._columns[spellings]
 
     def groups(self, name: str) -> Mapping[str, Sequence[int]]:
-        """Return the numbers of the records by their value of a field."""
+        """Return the numbers of the records that have each value of a field, by value."""
         spellings = self.spelled(name)
         if spellings not in self._groups:
             numbers_by_value: dict[str, list[int]] = {}
@@ -228,7 +228,7 @@ def _of_text(text: str) -> Iterator[_Read]:
 
 
 def _parse_json(text: str) -> Any:
-    """Read JSON with numbers as they are written; None if it is none, or nested too deep."""
+    """Parse JSON, with numbers as text; None if the text is not JSON or is nested too deep."""
     try:
         return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
     except (ValueError, RecursionError):
@@ -290,7 +290,7 @@ def _is_rule(cell: str) -> bool:
 
 
 def _pairs(lines: Sequence[str]) -> Iterator[_Read]:
-    """Read paragraphs with two `key: value` lines or more; a name that comes again begins anew."""
+    """Parse paragraphs with two or more `key: value` lines; a repeated key begins a new record."""
     for is_empty, line_group in groupby(lines, lambda line: not line.strip()):
         if is_empty:
             continue
@@ -313,9 +313,9 @@ def _two_or_more(fields: dict[str, str], part: Sequence[str]) -> Iterator[_Read]
 
 
 def pair_in(line: str) -> tuple[str, str] | None:
-    """Read a `key: value` line, with or without the mark of a list before it; None if it is none.
+    """Parse a `key: value` line, with or without a list mark before it; None for any other line.
 
-    A name has no more than four words, so that a sentence with a colon is none.
+    A name has no more than four words, so that a sentence with a colon is not such a line.
     """
     name, colon, value = line.strip().lstrip("-*\u2022 ").partition(":")
     name, value = name.strip().strip("*").strip(), value.strip().removeprefix("**").strip()

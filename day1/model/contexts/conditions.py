@@ -67,7 +67,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _at(value: Any, key: str) -> Any:
-    """Return what a value has at a key, else at the path that the key is."""
+    """Return the value at a key, else at the path that the key spells; None if there is none."""
     if isinstance(value, Mapping) and key in value:
         return value[key]
     for path_part in key.split("."):

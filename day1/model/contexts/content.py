@@ -69,7 +69,7 @@ def from_kept(stored: str) -> Any:
 
 
 def text_of_entry(value: Mapping[str, Any]) -> str:
-    """Write the text of an entry: its `text` if it has nothing else, else as `flattened`.
+    """Return the text of an entry: its `text` if that is its only key, else all of it `flattened`.
 
     `entry_of_text` reads the first kind back, so a person may edit that text.
     """
@@ -78,7 +78,7 @@ def text_of_entry(value: Mapping[str, Any]) -> str:
 
 
 def entry_of_text(text: str) -> dict[str, Any]:
-    """Read the text that a person gave an entry: JSON if it is an object, else its `text`."""
+    """Parse a person's text for an entry: a JSON object is the entry, other text its `text`."""
     try:
         parsed_value = json.loads(text)
     except ValueError:
@@ -100,7 +100,7 @@ def flattened(value: Any) -> str:
 
 
 def whole_text(value: Any) -> str:
-    """Write all of JSON as text, as `flattened` does, which cuts it."""
+    """Write JSON as text as `flattened` does, but without cutting it."""
     if isinstance(value, str) and value.strip():
         return value
     return "\n".join(

@@ -38,7 +38,7 @@ def value_too_large(key: str) -> ValueTooLarge:
 
 
 def memory_id(space: str | None, name: str) -> str:
-    """Derive the id of the fact that a caller calls `name` in a space."""
+    """Derive the id of the fact that a caller named `name` in a space."""
     return derived_id(FACT.prefix, None, "memory", space or "", name)
 
 
@@ -56,7 +56,7 @@ _VERSIONED: Final = ("content_hash", "tags", "expires_at")
 
 
 def version_of(context: Mapping[str, Cell]) -> str:
-    """Write the parts of a context that its facts repeat: equal versions become equal facts."""
+    """Return the version of a context: as JSON, the columns that are copied to its facts."""
     return canonical([context[column] for column in _VERSIONED])
 
 
@@ -68,7 +68,7 @@ def promotion_note(context: Mapping[str, Cell], passages: int) -> str:
 
 
 def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
-    """Read a promotion note: the number of passages; 0 if it is of another version of the context.
+    """Read the number of passages from a promotion note; 0 if the context has changed since.
 
     None if it does not say, as those of earlier versions of day1.
     """

@@ -46,7 +46,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The first thing in an archive: without it nothing else is read."""
+    """The description of a backup: the first file in its archive."""
 
     format: int
     day1: str
@@ -60,11 +60,11 @@ class RowsHash:
     """Hashes rows, table after table; equal rows in equal order give equal hashes."""
 
     def __init__(self) -> None:
-        """Begin with no rows."""
+        """Create a hash of no rows yet."""
         self._hash, self.rows = hashlib.sha256(), 0
 
     def take(self, kind: Kind, columns: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> None:
-        """Hash these columns of the rows of a table."""
+        """Add these columns of the rows of a table to the hash."""
         self._hash.update(f"{kind.table}\n".encode())
         for row in rows:
             row_json = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))

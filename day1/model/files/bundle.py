@@ -66,7 +66,7 @@ def format_of(rows: Mapping[Kind, Sequence[Row]]) -> str:
 
 
 def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
-    """Write a bundle out."""
+    """Yield the lines of a bundle's file: its header, then its rows."""
     header: dict[str, object] = {
         "format": _FORMAT,
         "version": _version(rows),

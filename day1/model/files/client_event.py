@@ -45,7 +45,7 @@ class ClientEvent:
 
     @property
     def writer(self) -> str:
-        """The agent that wrote, or its subagent."""
+        """The name of the writer: the agent, or AGENT/SUBAGENT if a subagent wrote."""
         return self.agent if self.subagent is None else f"{self.agent}/{self.subagent}"[:MAX_LABEL]
 
     @property

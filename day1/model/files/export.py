@@ -80,7 +80,7 @@ def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
 
 
 def check_version(version: object, what: str) -> None:
-    """Refuse a file that a newer day1 wrote; `what` names the file.
+    """Check that this day1 can read the version of a file; `what` names the file.
 
     Raises:
         ImportBroken: the version is newer than this day1 reads, or no version.

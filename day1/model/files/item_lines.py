@@ -56,7 +56,7 @@ class ItemLine:
 
     @property
     def written(self) -> str:
-        """The line, without its end."""
+        """The item as a line of JSON, without a line end."""
         created_at = self.created_at or 0
         accessed_at = created_at if self.last_accessed is None else self.last_accessed
         end_by_name = {"expires_at": self.expires_at, "valid_until": self.valid_until}
@@ -120,7 +120,7 @@ class BadLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinesRead:
-    """The lines of a file: the items, and those that cannot be used."""
+    """The parsed lines of a file: the items, and the lines that cannot be used."""
 
     items: Sequence[NumberedLine]
     bad: Sequence[BadLine]
@@ -187,7 +187,7 @@ def _item(value: Mapping[str, Json], default_type: str, more_tags: Sequence[str]
 
 
 def _name(value: Mapping[str, Json], name: str) -> str | None:
-    """Read an optional name; an empty one is none.
+    """Read an optional name; None if it is missing or empty.
 
     Raises:
         ValueError: it is no name.

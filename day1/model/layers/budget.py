@@ -30,7 +30,7 @@ def budget_of(
     items: int | None = None,
     item_characters: int | None = None,
 ) -> Budget:
-    """Return the limits of a mode (default: balanced), with those that are given instead."""
+    """Return the limits of a mode (default: balanced), each replaced by the given one, if any."""
     mode_budget = _MODES[mode or "balanced"]
     return Budget(
         characters or mode_budget.characters,

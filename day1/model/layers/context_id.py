@@ -31,7 +31,7 @@ def context_id(row_ids: Iterable[str]) -> str:
 
 
 def row_ids_in(prompt_id: str) -> list[str]:
-    """Read the rows of a prompt from its id; those that cannot be read are left out."""
+    """Read the ids of a prompt's rows from the prompt's id; unreadable ones are left out."""
     encoded_ids = prompt_id.removeprefix(_BEGINS)
     try:
         packed_ids = base64.urlsafe_b64decode(encoded_ids + "=" * (-len(encoded_ids) % 4))

@@ -69,7 +69,7 @@ def usable_facts(
 
 
 def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
-    """Return one listed fact; None if it is no short statement that its messages bear out."""
+    """Return a listed fact; None unless it is a short statement that its messages support."""
     if not isinstance(listed, Mapping) or not isinstance(listed.get("text"), str):
         return None
     fact_text = " ".join(listed["text"].split())

@@ -25,7 +25,7 @@ _BEFORE: Final = "\n- "
 _SHORTEST_CUT: Final = 40
 """A text is never cut to fewer characters than these; it is left out instead."""
 _LENGTH_POWER: Final = 0.3
-"""How much a short text goes before a long one: items are taken by score / characters^0.3."""
+"""The preference for short texts: items are taken by score / characters^0.3."""
 _AGAIN: Final = 0.5
 """The part of its score that an item keeps if a better one says nearly the same."""
 _WHOLE: Final = 1_000_000
@@ -46,7 +46,7 @@ class PackedItem:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A prompt and its account."""
+    """A prompt, the items in it, and counts of what was found and left out."""
 
     prompt: str | None
     """None if nothing fits."""

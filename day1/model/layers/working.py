@@ -37,7 +37,7 @@ class WorkingMemory:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def is_of(self, owner: Owner) -> bool:
-        """Whether it is of this user and device."""
+        """Whether this working memory belongs to the owner's user and device."""
         return (self.user, self.device) == (owner.user, owner.device)
 
     def with_messages(self, message_ids: Sequence[str]) -> "WorkingMemory":
@@ -46,7 +46,7 @@ class WorkingMemory:
         return replace(self, messages=distinct_ids[-_MESSAGES:])
 
     def merged(self, new: "WorkingMemory") -> "WorkingMemory":
-        """Return this memory with the lines that are new, and with the keys of the new objects."""
+        """Return this working memory with the lines and keys of a new one added."""
         return replace(
             self,
             thread=new.thread or self.thread,

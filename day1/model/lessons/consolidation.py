@@ -12,7 +12,7 @@ from day1.model.values.ids import short_hash
 
 Action = Literal["merge", "archive", "delete", "keep"]
 MOST_WITHOUT_EXPECT: Final = 3
-"""Without the plan's digest at most one row in this many may be touched."""
+"""A consolidation without the plan's digest may touch at most one row in this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def digest_of(findings: Findings, plan: Iterable[Recommendation]) -> str:
 
 
 def is_exact(group: Sequence[Row]) -> bool:
-    """Whether lessons have one text."""
+    """Whether all lessons of a group have the same text."""
     return len({row["content_hash"] for row in group}) == 1
 
 

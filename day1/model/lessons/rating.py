@@ -27,7 +27,7 @@ class Rating:
 
     @property
     def voter(self) -> str:
-        """The key of a vote, of which the newest counts: row, agent, words of the query."""
+        """The key of a vote: row, agent, words of the query; the newest vote of a key counts."""
         agent_parts = [] if self.agent_id is None else [f"={self.agent_id}"]
         query_words = "" if self.query is None else " ".join(sorted(asked_words(self.query)))
         return short_hash("rating", self.row_id, query_words, *agent_parts)
@@ -69,7 +69,7 @@ class KnownVotes:
         return -1 if self.newest is None else self.newest - _LOOK_BACK_US
 
     def plus(self, fresh: Sequence[Rating]) -> "KnownVotes":
-        """Return these votes with new ones, some of which may be known already."""
+        """Return these votes with new ratings added, some of which may be known already."""
         if not fresh:
             return self
         new_votes_by_row: dict[str, dict[str, Vote]] = {}

@@ -71,7 +71,7 @@ class _Plan:
         return self.target.get(row_id) if row is None else row.result
 
     def keep_needed(self, row: PlanRow) -> bool:
-        """Keep a row that others need, or free the facts it replaced; return whether so.
+        """Keep a row that others need, or free the facts it replaced; return whether rows changed.
 
         The facts are freed if a choice removes the row.
         """
@@ -114,7 +114,7 @@ class _Plan:
         return True
 
     def free(self, row: PlanRow) -> bool:
-        """Make a fact active that a missing fact would supersede; return whether so."""
+        """Make a fact active that a missing fact would supersede; return whether it was made so."""
         successor_id = needed(row.result)
         is_missing = successor_id is not None and self.final(successor_id) is None
         if not is_missing or successor_id == needed(row.target) or row.result is None:
@@ -123,7 +123,7 @@ class _Plan:
         return True
 
     def keep_away(self, row: PlanRow) -> bool:
-        """Leave out a message that would return without its conversation; return whether so."""
+        """Leave out a message that would return without its conversation; return whether it was."""
         owner_id = needed(row.result)
         if row.target is not None or owner_id is None or self.final(owner_id) is not None:
             return False

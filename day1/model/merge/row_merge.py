@@ -345,7 +345,7 @@ def successor_of(fact: Row | None) -> str | None:
 def taken_along(
     fact: Row | None, present: Row | None, source: Mapping[str, Row], target: Container[str]
 ) -> str | None:
-    """Return the id of the fact that must come along with a taken one: the one that supersedes it.
+    """Return the id of the fact that supersedes a taken fact and must come along with it.
 
     None if nothing supersedes it, if the target has that fact or the supersession already, or if
     the source lacks that fact.

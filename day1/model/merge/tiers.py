@@ -143,7 +143,7 @@ def _condition(word: str, rule: str) -> _Condition:
 
 
 def _are_possible_values(field: str, values: Sequence[str]) -> bool:
-    """Whether a field can have these values; for `kind`, `change` and `source` they are checked."""
+    """Whether a field can have these values; a field without a list of its own can have any."""
     if field == "confidence":
         try:
             return len(values) == 1 and 0 <= float(values[0]) <= 1

@@ -14,7 +14,8 @@ from day1.formats.prime_file import FRAME
 from day1.model.values.showing import JOINERS, changes_the_last, seen
 
 _BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 3)
-"""Angle brackets of every width, as marks of clients (`</system-reminder>`) and of models have."""
+"""The table that replaces angle brackets of every width, with which marks of clients begin and
+end (`</system-reminder>`), and those of models."""
 _MARK: Final = re.compile(
     f"[{JOINERS}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
 )
@@ -70,7 +71,7 @@ class Frame:
     """Lines between two marks, with a limit on their characters together."""
 
     def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, max_size: int) -> None:
-        """Begin with the mark, and a notice that explains the lines."""
+        """Begin the frame: its opening mark, and a notice that explains the lines."""
         attribute_text = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
         self._lines, self._end = [f"<{FRAME}{attribute_text}>", notice], f"</{FRAME}>"
         marks_size = size("\n".join([*self._lines, self._end]))

@@ -25,7 +25,7 @@ _COMMIT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of a prime."""
+    """The state of a branch from which a prime is written."""
 
     branch: str
     commit: str
@@ -89,7 +89,7 @@ def _lines(facts: Sequence[KnownFact], room: int, limit: int) -> list[str]:
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
-    """Find the lines of a prime's text with facts that end: the end by line number."""
+    """Find the lines of a prime's text whose facts end: pairs of line number and end."""
     end_by_line = {_fact_line(fact): fact.until for fact in facts if fact.until is not None}
     numbered_lines = enumerate(text.split("\n")) if end_by_line else ()
     return tuple(

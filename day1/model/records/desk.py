@@ -29,7 +29,7 @@ class Desk:
     changed_at: int
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Desk":
-        """Clean the desk's texts and their names, and replace reasons about redacted rows."""
+        """Return the desk with cleaned texts and names, and without reasons about redacted rows."""
         value = canonical(_cleaned(json.loads(self.value), rows, clean))
         return self if value == self.value else replace(self, value=value)
 

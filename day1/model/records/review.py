@@ -38,7 +38,7 @@ class Decision:
         return Choice(self.row_id, self.take, self.cell, value)
 
     def replaces(self, other: "Decision") -> bool:
-        """Whether this decision replaces another: of a row and its cells only one is decided."""
+        """Whether this decision replaces another: one about the same cell, or the whole row."""
         return self.row_id == other.row_id and (
             self.cell == other.cell or WHOLE in {self.cell, other.cell}
         )

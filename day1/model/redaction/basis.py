@@ -128,7 +128,7 @@ class Sources:
     """The sources of rows of a state, and how they hide the words of these rows."""
 
     def __init__(self, state: State) -> None:
-        """Hold a state; look nothing up yet."""
+        """Create the sources of a state; nothing is looked up yet."""
         self._state = state
         self._rows: dict[str, Row] = {}
         """The columns that decide whether a source is hidden, by the source's id."""
@@ -166,7 +166,7 @@ class Sources:
         self._removed = self._removed_among(absent_ids - self._state.mask.rows)
 
     def of_ids(self, ids: Collection[str]) -> None:
-        """Do what `of` does, given the ids of rows that may be derived."""
+        """Look up the sources of rows by the ids of the rows; see `of`."""
         self.of(self._read(ids))
 
     def all_of(self, ids: Collection[str]) -> set[str]:
@@ -268,7 +268,7 @@ class Sources:
         return reasons_by_id
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
-        """Return what hides a row's words, or its verdict (cell `VERDICT_BASIS`).
+        """Return how its sources hide a row's words, or its verdict (cell `VERDICT_BASIS`).
 
         All sources count, and theirs: whether one is redacted or secret, when the first one
         expires, and their spaces.

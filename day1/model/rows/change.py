@@ -27,9 +27,9 @@ class Ref:
     empty: bool = False
     """The state before the first commit: no rows at all."""
     shown_at: int | None = None
-    """As it is shown to people and models at this instant (microseconds UTC): without the rows
-    that had expired, and with a mark in place of the words of secret ones (`model.redaction.veil`).
-    """
+    """The instant (microseconds UTC) at which people and models see the state: without the rows
+    that had expired, and with a mark in place of the words of secret rows
+    (`model.redaction.veil`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ Changes = dict[str, list[RowChange]]
 """Changed rows by table name."""
 
 Writes = dict[str, dict[str, Row | None]]
-"""The wanted rows, by table name and id; None removes a row."""
+"""The rows to write, by table name and id; None removes a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +123,21 @@ class Query:
     alive_at: int | None = None
     """Only rows that had not expired by this instant."""
     present_at: int | None = None
-    """Only rows whose valid time had not ended by this instant. Of superseded facts it has, unless
-    they say when."""
+    """Only rows whose valid time had not ended by this instant. That of a superseded fact
+    counts as ended, unless the fact says when."""
     public: bool = False
     """Whether secret rows are left out."""
     under: str | None = None
     """A space: only its rows and those of the spaces below it, whose names go on after a `/`."""
     order: Literal["id", "created_at"] | None = None
-    """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
+    """The column by which `scan` sorts. `created_at`, descending, up to a limit: costs what these
+    rows do."""
     descending: bool = False
     limit: int | None = None
 
 
 def place_in_time(row: Mapping[str, Cell]) -> tuple[int, int, str]:
-    """Return what rows are ordered by in time: when it happened, then when it was learned, its id.
+    """Return the sort key of a row in time: when it happened, when it was learned, its id.
 
     An index has rows in this order, so that the newest are found without reading all others.
     """

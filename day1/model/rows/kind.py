@@ -37,7 +37,7 @@ class Kind:
     line: str = ""
     """The format of the line by which a list shows a row."""
     about: str = "id"
-    """The column with the id of the row that it is about."""
+    """The column with the id of the row that this row is about."""
     origin_indexes: tuple[str, ...] = ("session_id", "task_id", "created_at")
 
     @cached_property
@@ -375,7 +375,7 @@ def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:
-    """Hash one cell (column group) of a row: what an edit records as the value it gave."""
+    """Hash one cell (column group) of a row, as an edit records the new value of the cell."""
     return short_hash(canonical(content_of(kind, row, kind.group(group))))
 
 

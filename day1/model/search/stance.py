@@ -51,7 +51,7 @@ _NEGATIONS = frozenset(
     )
 )
 _FALSE = re.compile(r"\bfalse(?=\s+that\b)", re.IGNORECASE)
-"""Words that deny a claim when they are said of it; elsewhere they are values."""
+"""The pattern of `false` where it denies a claim; elsewhere the word is a value."""
 _COUNTS = (
     "two",
     "three",
@@ -150,14 +150,14 @@ class _Read:
     sides: frozenset[tuple[int, int]]
     """The words of pairs of opposites that the text has, by pair."""
     units: dict[str, int]
-    """By number the unit that it counts, where the text gives one."""
+    """Number -> the unit that follows it in the text, for the numbers with a unit."""
     negated: bool
 
 
 def stance(
     claim: str, other: str, cosine: float | None = None
 ) -> Literal["supports", "contradicts", "related"] | None:
-    """Say what `other` means for `claim`; None if it is about something else.
+    """Return the stance of `other` towards `claim`; None if it is about something else.
 
     Args:
         claim: the text that is judged.

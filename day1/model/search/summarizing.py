@@ -12,7 +12,7 @@ MOST_CHARACTERS: Final = 1_200
 """Maximum number of characters of a summary; a single longer sentence is cut."""
 _MOST_SENTENCES: Final = 12
 _MAX_SENTENCE: Final = 400
-"""Characters of a sentence that is quoted whole."""
+"""Maximum number of characters of a quoted sentence; a longer one is cut."""
 _AROUND: Final = ".,;:!?\u2026()[]{}<>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _WITHIN: Final = frozenset("./_@\\")
 """Signs within a word that make it a path, an address or an identifier."""

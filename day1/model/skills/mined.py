@@ -19,9 +19,11 @@ Steps = tuple[str, ...]
 """The names of tools, in the order in which they were called."""
 
 FEWEST_RUNS: Final = 2
+"""The number of runs from which a pattern is valid."""
 LEAST_RATE: Final = 0.55
+"""The share of successful runs from which a pattern is valid."""
 LEAST_CONFIDENCE: Final = 0.2
-"""Runs, share of successes and confidence from which a pattern is valid."""
+"""The confidence in that share from which a pattern is valid."""
 _Z: Final = 1.959963984540054
 """The quantile of the normal distribution for a confidence of 95 %."""
 _GOOD: Final = re.compile(r"ok|okay|success|successful|succeeded|done|completed?|pass|passed")
@@ -106,7 +108,7 @@ def wilson(good: int, known: int) -> float:
 
 
 def outcome_of(status: object) -> bool | None:
-    """Read a status in anybody's words: True for success, False for failure, None for others."""
+    """Parse the status of a tool call: True for success, False for failure, else None."""
     word = str(status).strip().casefold()
     if _BAD.match(word):
         return False

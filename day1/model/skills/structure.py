@@ -9,8 +9,9 @@ from day1.model.rows.kind import Cell, canonical
 from day1.model.skills.mined import Steps
 
 PATTERN: Final = "pattern"
+"""The category of facts that are patterns."""
 SKILL: Final = "skill"
-"""The categories of these facts."""
+"""The category of facts that are skills."""
 TOOL_SEQUENCE: Final = "tool_sequence"
 """The type of the patterns that day1 mines."""
 TYPES: Final = frozenset({"routine", "decision", "response", TOOL_SEQUENCE})

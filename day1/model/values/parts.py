@@ -15,11 +15,11 @@ from typing import Final
 from day1.model.values.ids import derived_id
 
 MAX_TEXT: Final = 32_768
-"""Characters of one memory's text."""
+"""Maximum number of characters of one memory's text."""
 MOST_VALUE: Final = 1_048_576
-"""Characters of the JSON that a row keeps beside its text."""
+"""Maximum number of characters of the JSON that a row keeps beside its text."""
 MOST_PIECE: Final = MAX_TEXT - 128
-"""Characters of a part without its mark."""
+"""Maximum number of characters of a part without its mark."""
 
 MARK: Final = "\n[part "
 """The start of a part's last line."""
@@ -58,12 +58,12 @@ class Part:
 
     @property
     def before(self) -> str | None:
-        """The id of the part before; None for the first one."""
+        """The id of the previous part; None for the first one."""
         return part_id(self.whole, self.number - 1) if self.number > 1 else None
 
     @property
     def after(self) -> str | None:
-        """The id of the part that follows; None for the last one."""
+        """The id of the next part; None for the last one."""
         return part_id(self.whole, self.number + 1) if self.number < self.count else None
 
     @property
@@ -169,7 +169,7 @@ def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
 
 
 def _may_cut(text: str, start: int, at: int) -> bool:
-    """Whether a place does not split one visible character."""
+    """Whether a cut before the character `at` splits no visible character."""
     character_before, character_after = text[at - 1], text[at]
     if character_before < "\x80" and character_after < "\x80":
         return (character_before, character_after) != ("\r", "\n")

@@ -21,7 +21,7 @@ _KIND: Final = "namespace"
 """The kind of a space whose name has no kind."""
 _FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
 _BELOW: Final = "/"
-"""What stands between the name of a space and that of one below it."""
+"""The separator between the name of a space and the name of a space below it."""
 _AFTER_BELOW: Final = chr(ord(_BELOW) + 1)
 _SIMILAR: Final = 3
 """Similar names that are suggested for an unknown one."""
