@@ -46,7 +46,7 @@ def shown(path: object) -> str:
 def broken(path: object, line: int, why: str) -> ImportBroken:
     """Build the error of a file with a line that cannot be read."""
     return ImportBroken(
-        f"{shown(path)}, line {line}: {why}. Mend the file or leave it out, and import again.",
+        f"{shown(path)}, line {line}: {why}. Repair the file or leave it out, and import again.",
         path=shown(path),
         line=line,
     )

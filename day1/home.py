@@ -24,7 +24,7 @@ WHY: Final[dict[Rule, str]] = {
     "upward": "It is the nearest .day1 upward.",
     "worktree": "This is a worktree of the repository that has it.",
     "user": "No folder upward has a store, and this user's home has one.",
-    "repository": "There is no store yet; one of this git repository would be its.",
+    "repository": "There is no store yet; a new one would be in the folder of this git repository.",
     "none": "There is no store yet, and this folder is in no git repository.",
 }
 _FOUND: Final = frozenset[Rule]({"upward", "worktree"})

@@ -260,7 +260,7 @@ def _command(text: str) -> str:
         ValueError: the text has no word, or a quote is not closed.
     """
     if not shlex.split(text):
-        raise ValueError("it names no command")
+        raise ValueError("must name a command")
     return text
 
 

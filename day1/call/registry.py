@@ -62,7 +62,10 @@ class Registry(Mapping[str, Toolset]):
                 one of its routes calls no operation that it has.
         """
         if not _NAME.fullmatch(toolset.name) or len(toolset.tools) != len(toolset.operations):
-            raise ValueError(f"Toolset {toolset.name!r} has a name twice, or one that is no word.")
+            raise ValueError(
+                f"Toolset {toolset.name!r} has two operations of one name, or its own name is not a "
+                "lower-case word."
+            )
         if toolset.name in {*self, *self.lists, *self.former, *self._first, "all"}:
             raise ValueError(f"The name {toolset.name!r} is taken: give the toolset another one.")
         for other_toolset in self.values():
@@ -166,7 +169,7 @@ class Registry(Mapping[str, Toolset]):
 
 def renamed(name: str, now: str) -> str:
     """Write the message for a user of a former name: it tells the present name."""
-    return f"{name} is called {now} now: the old name goes with the next version."
+    return f"{name} is now called {now}: use that name, since the next version removes the old one."
 
 
 def _refuse_wire(toolset: Toolset, wire: Wire) -> None:
@@ -205,7 +208,7 @@ def _check_routes(toolset: Toolset) -> None:
         operation_name = route.binding.operation
         if operation_name not in toolset.tools:
             raise ValueError(
-                f"{route.method} {route.path} calls {operation_name!r}, which is not here."
+                f"{route.method} {route.path} calls {operation_name!r}, which the toolset lacks."
             )
         argument_names = toolset.tools[operation_name].operation.request.model_fields.keys()
         route_arguments = (*route.in_path.values(), *route.binding.query.values())

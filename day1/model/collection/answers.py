@@ -112,7 +112,7 @@ def _narrowed(collection: Collection, asked: Asked) -> _Part:
     if asked.value is None:
         return _Part(collection, range(len(collection.records)))
     if asked.field is None:
-        raise InvalidRequest("`value` needs `field`, whose value it is.")
+        raise InvalidRequest("`value` needs `field`: name the field that has this value.")
     field_name = _checked_name(collection, asked.field, "field")
     return _Part(collection, matching(collection, field_name, asked.value))
 
@@ -121,7 +121,7 @@ def _checked_name(collection: Collection, name: str, argument: str) -> str:
     if collection.spelled(name):
         return name
     raise InvalidRequest(
-        f"No record has the field that `{argument}` names; `fields` lists the fields there are.",
+        f"No record has the field that `{argument}` names: choose one of those in `fields`.",
         fields=list(collection.names[:_MOST_NAMES]),
         record_count=len(collection.records),
     )
@@ -256,7 +256,7 @@ def _compare(part: _Part, asked: Asked) -> Answer:
     if asked.group_a is None or asked.group_b is None:
         raise InvalidRequest("`compare` needs `group_a` and `group_b`: two values of the field.")
     if same_value(asked.group_a, asked.group_b):
-        raise InvalidRequest("`group_a` and `group_b` are the same group: name two.")
+        raise InvalidRequest("`group_a` and `group_b` are the same group: name two different ones.")
     numbers_in_part = frozenset(part.numbers)
     record_numbers_of_groups = [
         [
@@ -272,7 +272,7 @@ def _compare(part: _Part, asked: Asked) -> Answer:
     ):
         if not group_record_numbers:
             raise InvalidRequest(
-                "A group has no record: there is nothing to compare.", group=group[:80]
+                "A group has no record: name another value of the field.", group=group[:80]
             )
         group_values = [Decimal(len(group_record_numbers))]
         group_summary: dict[str, Json] = {"group": group, "count": len(group_record_numbers)}

@@ -31,7 +31,7 @@ def checked_conditions(where: Mapping[str, Any]) -> Mapping[str, Any]:
         )
         if unknown_operators:
             raise ValueError(
-                f"has the unknown operator {unknown_operators[0][:40]!r}; known are: "
+                f"has the unknown operator {unknown_operators[0][:40]!r}; the operators are: "
                 f"{', '.join(OPERATORS)}"
             )
     return where

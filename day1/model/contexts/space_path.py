@@ -32,8 +32,8 @@ def space_of_labels(labels: Sequence[str]) -> str:
     """
     if len(labels) < _LEAST or not _KIND.fullmatch(labels[0]) or not all(labels):
         raise InvalidRequest(
-            "A space by labels has two or more, none of them empty, and the first is a word of "
-            "lower case letters, digits, - and _: such as ['app', 'Users', 'Ann']."
+            "A space is named by two or more labels. None of them is empty, and the first has only "
+            "lower case letters, digits, - and _, as in ['app', 'Users', 'Ann']."
         )
     try:
         joined_labels = "/".join(_written(clean(label)) for label in labels[1:])
@@ -42,8 +42,9 @@ def space_of_labels(labels: Sequence[str]) -> str:
     name = f"{labels[0]}:{joined_labels}"
     if len(name) > MAX_SPACE:
         raise InvalidRequest(
-            f"The labels of a space have at most {MAX_SPACE} characters as a name, with `%XX` for "
-            f"what a name cannot hold; these have {len(name)}: use shorter ones.",
+            f"The labels of a space may have at most {MAX_SPACE} characters together, where each "
+            f"byte that a name cannot hold counts as `%XX`; these have {len(name)}: use shorter "
+            "labels.",
             length=len(name),
         )
     return space_name(name)

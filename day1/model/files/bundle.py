@@ -118,9 +118,9 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
     if not line_number:
         raise _broken(1, "the file is empty")
     if counted(rows_by_kind) != header["counts"]:
-        raise _broken(line_number + 1, "the numbers of rows are not those in its first line")
+        raise _broken(line_number + 1, "the numbers of rows differ from those in the first line")
     if digest(rows_by_kind) != header["sha256"]:
-        raise _broken(1, "the rows do not match the hash in its first line")
+        raise _broken(1, "the rows do not match the hash in the first line")
     return _file(header, rows_by_kind)
 
 
@@ -169,7 +169,7 @@ def _file(head: Mapping[str, Json], rows: Mapping[Kind, Sequence[Row]]) -> Bundl
 
 def _broken(number: int, why: str) -> ImportBroken:
     return ImportBroken(
-        f"Line {number} of the bundle cannot be used: {why}. Nothing of it was taken: get a whole "
-        "copy and import that.",
+        f"Line {number} of the bundle cannot be used: {why}. Nothing was imported: get a complete "
+        "copy of the bundle, and import that.",
         line=number,
     )

@@ -88,7 +88,7 @@ def check_version(version: object, what: str) -> None:
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
         raise ImportBroken(
             f"Line 1 of the {what} says version {version}, and this day1 reads versions 1 to "
-            f"{NEWEST_VERSION}. Nothing of it was taken: install a newer day1, then import it.",
+            f"{NEWEST_VERSION}. Nothing was imported: install a newer day1, then import it.",
             line=1,
         )
 
@@ -144,14 +144,14 @@ def _is_end(entry: object, rows: int, *, ended: bool) -> bool:
     if ended:
         raise ValueError("the file goes on after its end")
     if isinstance(entry, int) and entry != rows:
-        raise ValueError(f"it counts {entry} rows where there were {rows}")
+        raise ValueError(f"it says that the file has {entry} rows, but {rows} came before it")
     return isinstance(entry, int)
 
 
 def _broken(number: int, why: str) -> ImportBroken:
     return ImportBroken(
-        f"Line {number} of the import file cannot be used: {why}. What came before it is stored: "
-        "mend the file, or take a whole one, and import it again.",
+        f"Line {number} of the import file cannot be used: {why}. The rows before it are imported: "
+        "repair the file, or get a complete one, and import it again.",
         line=number,
     )
 

@@ -168,7 +168,7 @@ def _item(value: Mapping[str, Json], default_type: str, more_tags: Sequence[str]
     except ValueError as error:
         raise ValueError(f"its `content` {error}") from None
     if memory_type is not None and memory_type not in MEMORY_TYPES:
-        raise ValueError(f"its `memory_type` is none of {', '.join(MEMORY_TYPES)}")
+        raise ValueError(f"its `memory_type` must be one of {', '.join(MEMORY_TYPES)}")
     tags = tuple(dict.fromkeys((*_names(value, "tags", _MOST_TAGS), *more_tags)))
     if len(tags) > _MOST_TAGS:
         raise ValueError(f"it has more than {_MOST_TAGS} tags")
@@ -208,7 +208,7 @@ def _names(value: Mapping[str, Json], name: str, limit: int) -> Iterator[str]:
         raise ValueError(f"its `{name}` is not a list of at most {limit} texts")
     for raw_value in raw_values:
         if not isinstance(raw_value, str) or len(raw_value) > MAX_LABEL:
-            raise ValueError(f"its `{name}` has other than texts of at most {MAX_LABEL} characters")
+            raise ValueError(f"its `{name}` must hold only texts of at most {MAX_LABEL} characters")
         yield _checked(raw_value, name)
 
 

@@ -21,8 +21,8 @@ LEASE: Final = 60 * SECOND
 """Microseconds until the lease of a running job is over, unless its process renews it."""
 WAITS: Final = 3_600 * SECOND
 """Microseconds until a job that no server began counts as failed."""
-ENDED: Final = "Its process ended before the job did."
-NEVER_BEGUN: Final = "No server began it within an hour."
+ENDED: Final = "The process that ran the job ended before the job was done."
+NEVER_BEGUN: Final = "No server began the job within an hour."
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,10 +174,10 @@ class Judged:
         return TIERS.index(self.tier)
 
 
-_DEFAULT: Final = Judged("one", "no rule is about it")
+_DEFAULT: Final = Judged("one", "no rule applies to it")
 _HELD: Final = Judged("one", "it is in conflict")
 _DECIDED: Final = Judged("one", "it was decided for this merge")
-_CLOSED: Final = Judged("one", "what is held of it was decided on the branch")
+_CLOSED: Final = Judged("one", "its held items were decided on the source branch")
 
 
 def asks_who(rules: Iterable[str]) -> bool:

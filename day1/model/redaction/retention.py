@@ -56,7 +56,7 @@ def retention(expires_at: str | None, sensitivity: str | None, now: int) -> Rete
     """
     expiry = parse_optional(expires_at)
     if expiry is not None and expiry <= now:
-        raise InvalidRequest("`expires_at` is over already: give a later time, or `never`.")
+        raise InvalidRequest("`expires_at` is in the past: give a later time, or `never`.")
     return {"expires_at": expiry, "sensitivity": sensitivity_of(sensitivity)}
 
 
@@ -71,7 +71,7 @@ def end_of_span(word: str | None, now: int) -> int | None:
         return None
     span_length = int(span_match[1]) * _UNITS[span_match[2].lower()]
     if not 0 < span_length <= LAST - now:
-        raise ValueError("must be longer than nothing, and end before the year 10000")
+        raise ValueError("must be longer than zero, and end before the year 10000")
     return now + span_length
 
 

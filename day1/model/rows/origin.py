@@ -29,5 +29,5 @@ def named(value: object, what: str) -> str | None:
     if not isinstance(value, str) or not value.strip():
         return None
     if len(value) > MAX_LABEL or not value.isprintable():
-        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
+        raise InvalidRequest(f"{what} must be a name of at most {MAX_LABEL} printable characters.")
     return value

@@ -133,6 +133,7 @@ def secret_notes(rule: str, *texts: str | None) -> list[str]:
         return []
     if rule == "refuse":
         raise Refused(
-            f"The text looks as if it holds {secret_kind}: leave it out.", looks_like=secret_kind
+            f"The text looks as if it holds {secret_kind}: leave the secret out.",
+            looks_like=secret_kind,
         )
     return [f"This looks as if it holds {secret_kind}; memory is shared and keeps its history."]

@@ -35,7 +35,7 @@ def parse(text: str, *, end: bool = False) -> int:
             moment = moment.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
         raise InvalidRequest(
-            "A time is ISO 8601, in the years 1 to 9999 of UTC, such as 2026-03-01 or "
+            "A time must be ISO 8601, in the years 1 to 9999 of UTC, such as 2026-03-01 or "
             "2026-03-01T10:00:00Z.",
             given=stripped_text[:40],
         ) from exc

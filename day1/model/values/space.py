@@ -46,7 +46,7 @@ def space_name(text: str) -> str:
     if name and ":" not in name:
         name = f"{_KIND}:{name}"
     if len(name) > MAX_SPACE:
-        raise InvalidRequest(f"A space's name has at most {MAX_SPACE} characters.")
+        raise InvalidRequest(f"A space's name may have at most {MAX_SPACE} characters: shorten it.")
     if any(unicodedata.category(letter) == "Cc" for letter in name) or not _FORM.fullmatch(name):
         raise InvalidRequest(
             "A space is `kind:name`, such as project:metal or agent:writer/user:ann, "
