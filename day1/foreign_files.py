@@ -153,15 +153,17 @@ def files_below(
     def unreadable(error: OSError) -> None:
         leave_out("folders that cannot be read", shown(error.filename))
 
-    for parent_path, folders, names in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(set(folders) - _NOT_NOTES)
+    for parent_path, subfolder_names, file_names in os.walk(folder, onerror=unreadable):
+        subfolder_names[:] = sorted(set(subfolder_names) - _NOT_NOTES)
         links = (
-            Path(parent_path, name) for name in folders if Path(parent_path, name).is_symlink()
+            Path(parent_path, name)
+            for name in subfolder_names
+            if Path(parent_path, name).is_symlink()
         )
         for link in links:
             if not _is_below(resolved_folder, link):
                 leave_out("links that lead out of the folder", shown(link))
-        for name in sorted(names):
+        for name in sorted(file_names):
             file = Path(parent_path, name)
             if is_wanted(file) and not (reason := why_not(resolved_folder, file)):
                 yield file.resolve()

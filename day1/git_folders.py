@@ -59,11 +59,11 @@ def keep_out(store: Path) -> None:
     if repository is None:
         return
     exclude_file = repository.common / "info" / "exclude"
-    content = exclude_file.read_bytes() if exclude_file.exists() else b""
-    ignored_names = {line.strip().strip(b"/") for line in content.splitlines()}
+    exclude_bytes = exclude_file.read_bytes() if exclude_file.exists() else b""
+    ignored_names = {line.strip().strip(b"/") for line in exclude_bytes.splitlines()}
     if STORE.encode() not in ignored_names:
         exclude_file.parent.mkdir(exist_ok=True)
-        line_break = b"\n" if content and not content.endswith(b"\n") else b""
+        line_break = b"\n" if exclude_bytes and not exclude_bytes.endswith(b"\n") else b""
         with exclude_file.open("ab") as file:
             file.write(line_break + f"{STORE}/\n".encode())
 

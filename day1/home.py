@@ -112,9 +112,11 @@ def is_ours(home: Home) -> bool:
     """
     if home.rule not in _FOUND:
         return True
-    user, owner = os.geteuid(), home.folder.stat().st_uid
+    process_uid, owner_uid = os.geteuid(), home.folder.stat().st_uid
     # Root in a container works in the folders of a user of the machine.
-    return owner == user or (not user and owner == home.folder.parent.stat().st_uid)
+    return owner_uid == process_uid or (
+        not process_uid and owner_uid == home.folder.parent.stat().st_uid
+    )
 
 
 def is_store(folder: Path) -> bool:

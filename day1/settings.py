@@ -345,8 +345,10 @@ class Settings(BaseSettings):
     @property
     def told(self) -> dict[str, Any]:
         """The settings that an agent may read: no key, no address and no folder."""
-        sections = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
-        return {name: _told(section) for name, section in sections.items()} | {"judge": self.judge}
+        section_by_name = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
+        return {name: _told(section) for name, section in section_by_name.items()} | {
+            "judge": self.judge
+        }
 
 
 def _told(section: _Section) -> dict[str, Any]:

@@ -144,15 +144,17 @@ class UnionRequest(ExtraRequest):
         cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe the forms, each with its name as a constant."""
-        reference = super().__get_pydantic_json_schema__(core_schema, handler)
-        schema = handler.resolve_ref_schema(reference)
+        schema_reference = super().__get_pydantic_json_schema__(core_schema, handler)
+        schema = handler.resolve_ref_schema(schema_reference)
         for form in cls.FORMS.values():
             form.model_rebuild()  # since models are built at their first use
         core_schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
         form_schemas = handler({"type": "tuple", "items_schema": core_schemas})["prefixItems"]
         form_field = schema["properties"][cls.NAMED_BY]
         kept_properties = {
-            key: part for key, part in form_field.items() if key in {"meaning", "title"}
+            keyword: keyword_value
+            for keyword, keyword_value in form_field.items()
+            if keyword in {"meaning", "title"}
         }
         variants = [
             {
@@ -168,7 +170,7 @@ class UnionRequest(ExtraRequest):
         title = schema["title"]
         schema.clear()
         schema.update(title=title, oneOf=variants)
-        return reference
+        return schema_reference
 
 
 def _constant(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,8 +63,8 @@ class Registry(Mapping[str, Toolset]):
         """
         if not _NAME.fullmatch(toolset.name) or len(toolset.tools) != len(toolset.operations):
             raise ValueError(
-                f"Toolset {toolset.name!r} has two operations of one name, or its own name is not a "
-                "lower-case word."
+                f"Toolset {toolset.name!r} has two operations of one name, or its own name is not "
+                "a lower-case word."
             )
         if toolset.name in {*self, *self.lists, *self.former, *self._first, "all"}:
             raise ValueError(f"The name {toolset.name!r} is taken: give the toolset another one.")
@@ -121,7 +121,7 @@ class Registry(Mapping[str, Toolset]):
                 not offered over the wire.
         """
         tool_by_name: dict[str, Tool] = {}
-        for chosen_name in filter(None, (part.strip() for part in names.split(","))):
+        for chosen_name in filter(None, (raw_name.strip() for raw_name in names.split(","))):
             for tool in self._named(chosen_name):
                 if wire not in tool.toolset.wires:
                     _refuse_wire(tool.toolset, wire)

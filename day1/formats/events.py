@@ -62,8 +62,8 @@ def event_of(
         environment: the process's variables; those of `day1 mcp` count here too.
         now: the present instant, microseconds UTC.
     """
-    session = session_of(payload)
-    if session is None:
+    session_id = session_of(payload)
+    if session_id is None:
         return None
     client = really(client, payload)
     tool_info = payload.get("tool_info")  # Windsurf's
@@ -73,7 +73,7 @@ def event_of(
         "event": event,
         "client": client,
         "agent": _name(environment.get("DAY1_AGENT_ID")) or agent_of(client),
-        "session": session,
+        "session": session_id,
         "turn": _first(payload, _TURN),
         "at": now,
         "branch": _name(environment.get("DAY1_BRANCH")),
@@ -105,8 +105,8 @@ def line_of(event: Mapping[str, Any]) -> bytes:
 
 def sum_of(event: Mapping[str, Any]) -> int:
     """Compute the checksum of an event's content."""
-    content = {name: value for name, value in event.items() if name != "sum"}
-    return crc32(json.dumps(content, sort_keys=True).encode())
+    fields_without_sum = {name: value for name, value in event.items() if name != "sum"}
+    return crc32(json.dumps(fields_without_sum, sort_keys=True).encode())
 
 
 def really(client: str, payload: Mapping[str, Any]) -> str:

@@ -162,7 +162,7 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 def _ends(value: Any) -> tuple[tuple[int, int], ...]:
     try:
-        return tuple((int(line), int(end)) for line, end in value or ())
+        return tuple((int(line_number), int(end)) for line_number, end in value or ())
     except (TypeError, ValueError, OverflowError):
         return ()
 
@@ -180,8 +180,8 @@ def _said(path: Path) -> dict[str, Any] | None:
 
 def _sum_of(fields: Mapping[str, Any]) -> int:
     """Compute the checksum of a file's content."""
-    content = {name: value for name, value in fields.items() if name != "sum"}
-    return crc32(json.dumps(content, sort_keys=True).encode())
+    fields_without_sum = {name: value for name, value in fields.items() if name != "sum"}
+    return crc32(json.dumps(fields_without_sum, sort_keys=True).encode())
 
 
 def damaged(store: Path) -> list[str]:

@@ -59,7 +59,7 @@ class Branch:
 
     def with_notes(self, **notes: object) -> "Branch":
         """Return the branch with these notes set; a note that is None stays as it is."""
-        return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
+        return replace(self, **{name: note for name, note in notes.items() if note is not None})  # type: ignore[arg-type]  # the caller names fields
 
     @property
     def rules(self) -> tuple[str, ...]:

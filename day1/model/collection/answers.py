@@ -83,10 +83,10 @@ def answer(collection: Collection, asked: Asked) -> Answer:
 
 def shown_number(number: Decimal) -> str:
     """Write a number with all its digits, without an exponent or zeros at the end of a fraction."""
-    text = format(number, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in {"-0", ""} else text
+    digits = format(number, "f")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return "0" if digits in {"-0", ""} else digits
 
 
 def same_value(one: str, other: str) -> bool:

@@ -112,25 +112,25 @@ def _parts(value: Any, depth: int) -> Iterator[Any]:
     if depth > _DEEPEST:
         raise ValueError(f"must have at most {_DEEPEST} levels")
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner_value in value.items():
             if not isinstance(key, str):
                 raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
             yield key
-            yield from _parts(inner, depth + 1)
+            yield from _parts(inner_value, depth + 1)
     elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner, depth + 1)
+        for inner_value in value:
+            yield from _parts(inner_value, depth + 1)
     else:
         yield value
 
 
 def _lines(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
-        for key, inner in value.items():
-            yield from _lines(inner, f"{path}.{key}" if path else key)
+        for key, inner_value in value.items():
+            yield from _lines(inner_value, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value:
-        for index, inner in enumerate(value):
-            yield from _lines(inner, f"{path}[{index}]")
+        for index, inner_value in enumerate(value):
+            yield from _lines(inner_value, f"{path}[{index}]")
     elif isinstance(value, str) and value.strip():
         yield path, value
     else:

@@ -43,9 +43,9 @@ def sound_vector(values: list[float]) -> list[float]:
 
 def as_kept(*vectors: Sequence[float]) -> str:
     """Write vectors of one dimension for the column `vector`: 32-bit floats in base64."""
-    values = [value for vector in vectors for value in vector]
+    joined_values = [value for vector in vectors for value in vector]
     return json.dumps(
-        {"dimension": len(vectors[0]), "values": base64.b64encode(_little(values)).decode()},
+        {"dimension": len(vectors[0]), "values": base64.b64encode(_little(joined_values)).decode()},
         separators=(",", ":"),
     )
 

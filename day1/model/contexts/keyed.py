@@ -85,8 +85,8 @@ def sensitivity(
     """Return how sensitive a memory is: the given value, else that of its JSON or a tag."""
     if value is not None:
         return value
-    inner_value = inside.get("sensitivity") if isinstance(inside, Mapping) else None
-    if isinstance(inner_value, str) and inner_value.strip().casefold() == SECRET:
+    inner_sensitivity = inside.get("sensitivity") if isinstance(inside, Mapping) else None
+    if isinstance(inner_sensitivity, str) and inner_sensitivity.strip().casefold() == SECRET:
         return SECRET
     return SECRET if any(tag.strip().casefold() == SECRET for tag in tags or ()) else None
 

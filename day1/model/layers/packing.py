@@ -94,12 +94,12 @@ def pack(found: Sequence[LayerItem], budget: Budget, near: Near = ()) -> Packed:
 
 def _distinct(found: Iterable[LayerItem], near: Near) -> list[LayerItem]:
     """Drop texts that a better item has too, and halve the score of nearly equal ones."""
-    best_by_text: dict[str, LayerItem] = {}
+    best_item_by_text: dict[str, LayerItem] = {}
     for item in sorted(found, key=lambda item: (-item.score, item.place)):
-        best_by_text.setdefault(plain(item.text), item)
+        best_item_by_text.setdefault(plain(item.text), item)
     near_ids: set[str | None] = set()
     distinct_items: list[LayerItem] = []
-    for item in best_by_text.values():
+    for item in best_item_by_text.values():
         is_repeated = item.id in near_ids
         distinct_items.append(replace(item, score=item.score * _AGAIN) if is_repeated else item)
         near_ids |= {near_id for near_pair in near if item.id in near_pair for near_id in near_pair}

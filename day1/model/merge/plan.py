@@ -229,8 +229,8 @@ def _take_successors(
     """
     after_by_id = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
     source_by_id = {i: row for i, row in {**sides.source, **after_by_id}.items() if row is not None}
-    queue = [row_id for row_id in chosen if row_id in rows]
-    for row_id in queue:
+    ids_to_follow = [row_id for row_id in chosen if row_id in rows]
+    for row_id in ids_to_follow:
         choice = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
         if choice is None or choice.take != "theirs":
             continue
@@ -240,7 +240,7 @@ def _take_successors(
             new_row = source_by_id[successor]
             rows.setdefault(successor, PlanRow(FACT, successor, new_row, new_row, None, None))
             chosen[successor] = {WHOLE: Choice(successor, "theirs")}
-            queue.append(successor)
+            ids_to_follow.append(successor)
 
 
 def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
@@ -295,10 +295,10 @@ def _hold_supersession(
     If the source lacks the new fact too, the old fact stays superseded without naming a successor.
     A revert has a rule of its own for that (`keep_whole`).
     """
-    source_successor = row.source and row.source["superseded_by"]
-    if source_successor is None or successor_of(row.target) == source_successor:
+    superseded_by = row.source and row.source["superseded_by"]
+    if superseded_by is None or successor_of(row.target) == superseded_by:
         return False
-    successor_id = str(source_successor)
+    successor_id = str(superseded_by)
     successor = rows.get(successor_id)
     is_new = successor is not None and successor.target is None
     if reverts and not is_new:

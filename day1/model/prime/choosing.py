@@ -113,10 +113,12 @@ def ordered(
     )
     score_by_id = {fact.id: worth_of(fact, now, weights) for fact in distinct_facts}
     evergreen_facts = sorted(
-        (f for f in distinct_facts if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
+        (fact for fact in distinct_facts if fact.evergreen),
+        key=lambda f: (-score_by_id[f.id], -f.at, f.id),
     )
     ageing_fact_by_id = {
-        f.id: replace(f, evergreen=False) for f in evergreen_facts[weights.most_evergreen :]
+        fact.id: replace(fact, evergreen=False)
+        for fact in evergreen_facts[weights.most_evergreen :]
     }
     distinct_facts = [ageing_fact_by_id.get(fact.id, fact) for fact in distinct_facts]
     score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing_fact_by_id.values()}

@@ -56,8 +56,8 @@ def prime_text(situation: Situation, max_size: int) -> str:
         frame.add(f"Waiting: {_waiting(situation.reviews, situation.held)}.")
     if situation.handoff is not None:
         source_branch, handoff_time, summary = situation.handoff
-        origin = f"{_day(handoff_time)}, from {one_line(source_branch, _LONGEST_FACT)}"
-        frame.add(_note(f"Last handoff ({origin})", summary))
+        handoff_origin = f"{_day(handoff_time)}, from {one_line(source_branch, _LONGEST_FACT)}"
+        frame.add(_note(f"Last handoff ({handoff_origin})", summary))
     fact_lines = _lines(situation.facts, frame.room(), max_size // _SHORTEST_FACT)
     first_fitting_index = 0
     while first_fitting_index < len(fact_lines) and not frame.add(

@@ -32,5 +32,5 @@ def from_json(kind: type[T], values: Mapping[str, Any]) -> T:
 
 @lru_cache(maxsize=64)
 def _lists(kind: type) -> frozenset[str]:
-    hints = get_type_hints(kind)
-    return frozenset(name for name, hint in hints.items() if get_origin(hint) is tuple)
+    hint_by_name = get_type_hints(kind)
+    return frozenset(name for name, hint in hint_by_name.items() if get_origin(hint) is tuple)

@@ -38,10 +38,12 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(item, rows, clean) for item in value]
+        return [_cleaned(inner_value, rows, clean) for inner_value in value]
     if not isinstance(value, dict):
         return value
-    clean_value = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
+    clean_value = {
+        clean(name): _cleaned(inner_value, rows, clean) for name, inner_value in value.items()
+    }
     row_ids = value.get("ids")
     if (
         "reason" in clean_value

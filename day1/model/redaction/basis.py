@@ -199,7 +199,7 @@ class Sources:
         for row_id, row in rows.items():
             if row.get("origin_id") is not None:
                 self._add(row_id, BASIS, [str(row["origin_id"])], source_ids)
-        insight_ids = [i for i, r in rows.items() if r.get("category") == INSIGHT]
+        insight_ids = [row_id for row_id, row in rows.items() if row.get("category") == INSIGHT]
         sourceless_insight_ids = [
             row_id for row_id in insight_ids if (row_id, BASIS) not in self._sources
         ]

@@ -71,7 +71,7 @@ class Mask:
         """Return the further columns that tell whether one of `columns` is masked."""
         if kind is HELD:
             key_columns: tuple[str, ...] = ("row_id", "row_kind")
-            is_touched = not {"ours", "theirs"}.isdisjoint(columns)
+            may_be_masked = not {"ours", "theirs"}.isdisjoint(columns)
         else:
             text_columns = ("content_hash",) if kind.text else ()
             key_columns = (
@@ -79,12 +79,12 @@ class Mask:
                 *(("origin_id",) if kind.about == "id" else ()),
                 *text_columns,
             )
-            is_touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
+            may_be_masked = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
                 columns
             )
         return (
             tuple(key_column for key_column in key_columns if key_column not in columns)
-            if is_touched
+            if may_be_masked
             else ()
         )
 

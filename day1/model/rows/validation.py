@@ -80,12 +80,12 @@ def sound(value: J) -> J:
 
 def _parts(value: JsonValue) -> Iterator[JsonValue]:
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner_value in value.items():
             yield key
-            yield from _parts(inner)
+            yield from _parts(inner_value)
     elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner)
+        for inner_value in value:
+            yield from _parts(inner_value)
     else:
         yield value
 
@@ -116,8 +116,8 @@ def looks_secret(*texts: str | None) -> str | None:
     for text in texts:
         if not text or not any(map(text.casefold().__contains__, _PARTS)):
             continue
-        for secret_kind, shape in _SHAPES:
-            if shape.search(text):
+        for secret_kind, pattern in _SHAPES:
+            if pattern.search(text):
                 return secret_kind
     return None
 

@@ -169,8 +169,8 @@ def passage(
         None if the text, without blanks around it, has at most `size` characters.
     """
     text = hit.text
-    first_index = len(text) - len(text.lstrip())
-    text_span = Span(first_index, max(first_index, len(text.rstrip())))
+    text_start = len(text) - len(text.lstrip())
+    text_span = Span(text_start, max(text_start, len(text.rstrip())))
     if text_span.end - text_span.start <= size:
         return None
     search_span = text_span if hit.near is None else _widened(hit.near, size, text_span)

@@ -318,8 +318,8 @@ def _evidence(candidate: Candidate, question: Question) -> float:
         cosine -= weights.passage_discount * math.log(candidate.passages)
     cosine = _clamped(cosine)
     if cosine is None:
-        base, keyword_share = weights.pending_cosine
-        vector_score = min(1.0, base + keyword_share * keyword_score)
+        base_cosine, keyword_share = weights.pending_cosine
+        vector_score = min(1.0, base_cosine + keyword_share * keyword_score)
     else:
         # A memory beside one like the question is more likely the wanted one.
         vector_score = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
@@ -391,9 +391,9 @@ def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:
 
     A memory that names a whole year is only a twelfth as near to one of its months.
     """
-    asked_width = asked_span.end_us - asked_span.start_us
+    asked_us = asked_span.end_us - asked_span.start_us
     gap = max(asked_span.start_us - memory_span.end_us, memory_span.start_us - asked_span.end_us, 0)
-    falling_nearness = 1.0 - gap / (2 * _DAY_US + asked_width / 4)
+    falling_nearness = 1.0 - gap / (2 * _DAY_US + asked_us / 4)
     if falling_nearness <= 0:
         return 0.0
-    return falling_nearness * min(1.0, asked_width / (memory_span.end_us - memory_span.start_us))
+    return falling_nearness * min(1.0, asked_us / (memory_span.end_us - memory_span.start_us))

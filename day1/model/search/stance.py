@@ -228,7 +228,9 @@ def _opposed(one: _Read, two: _Read, turned: int) -> bool:
     """Whether an odd number of negations and opposites is between the two texts."""
     own_sides, other_sides = one.sides - two.sides, two.sides - one.sides
     reversal_count = turned + (one.negated != two.negated)
-    reversal_count += any((pair, 1 - side) in other_sides for pair, side in own_sides)
+    reversal_count += any(
+        (pair_number, 1 - side_number) in other_sides for pair_number, side_number in own_sides
+    )
     return reversal_count % 2 == 1
 
 

@@ -41,17 +41,17 @@ def summarize(texts: Sequence[str], max_characters: int = MOST_CHARACTERS) -> li
     scores = [_specifics(quote.sentence, inner_names) for quote in quotes]
     min_score = min(1, max(scores, default=0))
     ranked_indexes = sorted(
-        (place for place, score in enumerate(scores) if score >= min_score),
-        key=lambda place: (-scores[place], place),
+        (index for index, score in enumerate(scores) if score >= min_score),
+        key=lambda index: (-scores[index], index),
     )
     chosen_indexes: list[int] = []
     characters_left = max_characters
-    for place in ranked_indexes:
-        quote_length = len(quotes[place].sentence) + 1
+    for index in ranked_indexes:
+        quote_length = len(quotes[index].sentence) + 1
         if quote_length <= characters_left + 1 and len(chosen_indexes) < _MOST_SENTENCES:
-            chosen_indexes.append(place)
+            chosen_indexes.append(index)
             characters_left -= quote_length
-    return [quotes[place] for place in sorted(chosen_indexes)]
+    return [quotes[index] for index in sorted(chosen_indexes)]
 
 
 def names_in(texts: Sequence[str]) -> list[str]:

@@ -161,11 +161,11 @@ def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -
         for counted_text, text_words in words_by_text.items()
     }
     return [
-        sum(map(weight_by_word.__getitem__, words_by_text[one] & words_by_text[other]))
-        / (length_by_text[one] * length_by_text[other])
-        if length_by_text[one] and length_by_text[other]
+        sum(map(weight_by_word.__getitem__, words_by_text[one_text] & words_by_text[other_text]))
+        / (length_by_text[one_text] * length_by_text[other_text])
+        if length_by_text[one_text] and length_by_text[other_text]
         else 0.0
-        for one, other in pairs
+        for one_text, other_text in pairs
     ]
 
 

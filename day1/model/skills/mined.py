@@ -123,14 +123,14 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
     """
     tool_uses: list[ToolUse] = []
     announced_indexes: list[int] = []
-    turn = 0
+    turn_number = 0
     for message in messages:
         if message.role == "user":
-            turn += 1
+            turn_number += 1
             announced_indexes = []
         for call in _calls(message.tool_calls):
             outcome = outcome_of(call.get("status"))
-            tool_use = ToolUse(str(call["name"]), outcome, turn, message.at, message.agent)
+            tool_use = ToolUse(str(call["name"]), outcome, turn_number, message.at, message.agent)
             if message.role == "tool":
                 index = next(
                     (
@@ -171,9 +171,9 @@ def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
     tool_names = tuple(use.name for use in uses)
     run_uses: list[Sequence[ToolUse]] = []
     next_free_index = 0
-    for start, name in enumerate(tool_names):
+    for start, tool_name in enumerate(tool_names):
         # Most steps are others: this is the cheap test.
-        if name == steps[0] and start >= next_free_index:
+        if tool_name == steps[0] and start >= next_free_index:
             end = start + len(steps)
             if tool_names[start:end] == steps:
                 run_uses.append(uses[start:end])
@@ -235,12 +235,12 @@ class Mined:
 
         Units: microseconds UTC.
         """
-        key = (steps, since)
-        if key not in self._counts:
+        cache_key = (steps, since)
+        if cache_key not in self._counts:
             all_runs = self.runs(steps)
             later_runs = all_runs if since is None else [run for run in all_runs if run.at >= since]
-            self._counts[key] = count_runs(later_runs)
-        return self._counts[key]
+            self._counts[cache_key] = count_runs(later_runs)
+        return self._counts[cache_key]
 
     def recurring(self, limit: int) -> list[Steps]:
         """Find up to `limit` runs that several threads have, those of the most threads first.

@@ -69,7 +69,7 @@ class Part:
     @property
     def ids(self) -> list[str]:
         """The ids of all parts, in their order."""
-        return [part_id(self.whole, number) for number in range(1, self.count + 1)]
+        return [part_id(self.whole, part_number) for part_number in range(1, self.count + 1)]
 
     def __str__(self) -> str:
         """Write the place as words: `part 2 of 11`."""
@@ -89,9 +89,9 @@ def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
         yield whole, text
         return
     pieces = cut(text, MOST_PIECE)
-    for number, piece in enumerate(pieces, start=1):
-        mark = f"{MARK}{number} of {len(pieces)} of {whole}]"
-        yield part_id(whole, number), piece + mark
+    for part_number, piece in enumerate(pieces, start=1):
+        mark = f"{MARK}{part_number} of {len(pieces)} of {whole}]"
+        yield part_id(whole, part_number), piece + mark
 
 
 def part_of(row: Mapping[str, object], text: object) -> Part | None:

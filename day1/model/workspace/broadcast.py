@@ -154,13 +154,14 @@ def _label(number: int, line: Line) -> str:
 def _contradictions(lines: Sequence[Line]) -> list[str]:
     number_by_id = {line.id: number for number, line in enumerate(lines, 1)}
     number_pairs = {
-        tuple(sorted((number_by_id[line.id], number_by_id[other])))
+        tuple(sorted((number_by_id[line.id], number_by_id[other_id])))
         for line in lines
-        for other in line.contradicts
-        if other in number_by_id
+        for other_id in line.contradicts
+        if other_id in number_by_id
     }
     return [
-        f"Memories {one} and {other} contradict each other." for one, other in sorted(number_pairs)
+        f"Memories {low_number} and {high_number} contradict each other."
+        for low_number, high_number in sorted(number_pairs)
     ]
 
 
@@ -210,12 +211,19 @@ def after_broadcast(
         now: the present time: microseconds UTC.
     """
     since_by_id = {place.id: place.since for place in mind.workspace}
-    places = tuple(Place(row_id, since_by_id.get(row_id, now), score) for row_id, score in chosen)
+    chosen_places = tuple(
+        Place(row_id, since_by_id.get(row_id, now), score) for row_id, score in chosen
+    )
     hidden_ids = set(hidden)
     hidden_places = tuple(place for place in mind.workspace if place.id in hidden_ids)
-    chosen_ids = {place.id for place in places}
-    buffer = tuple(place for place in mind.buffer if place.id not in chosen_ids)
-    return replace(mind, workspace=(*places, *hidden_places), buffer=buffer, cycles=mind.cycles + 1)
+    chosen_ids = {place.id for place in chosen_places}
+    remaining_buffer = tuple(place for place in mind.buffer if place.id not in chosen_ids)
+    return replace(
+        mind,
+        workspace=(*chosen_places, *hidden_places),
+        buffer=remaining_buffer,
+        cycles=mind.cycles + 1,
+    )
 
 
 def told_to(mind: Mind, agent: str, shown: Iterable[str]) -> Mind:

@@ -81,10 +81,14 @@ def arbitrate(proposals: Iterable[Proposal], repeated: Iterable[str] = ()) -> li
     """
     repeated_keys = frozenset(repeated)
     weighed_proposals = [
-        replace(p, confidence=round(p.confidence - REPETITION, 6)) if p.key in repeated_keys else p
-        for p in proposals
+        replace(proposal, confidence=round(proposal.confidence - REPETITION, 6))
+        if proposal.key in repeated_keys
+        else proposal
+        for proposal in proposals
     ]
-    weighed_proposals.sort(key=lambda p: (-p.confidence, p.key, p.subscriber))
+    weighed_proposals.sort(
+        key=lambda proposal: (-proposal.confidence, proposal.key, proposal.subscriber)
+    )
     decisions: list[Decision] = []
     accepted_keys: set[str] = set()
     is_resolved = False
@@ -258,8 +262,12 @@ def summary_of(result: BusResult) -> dict[str, Json]:
         "proposal_count": len(result.decisions),
         "accepted_count": len(result.accepted),
         "inhibited_count": len(result.inhibited),
-        "inhibited_reason_counts": {str(r): count_by_reason[r] for r in sorted(count_by_reason)},
-        "subscriber_status_counts": dict(sorted(Counter(r.status for r in result.reports).items())),
+        "inhibited_reason_counts": {
+            str(reason): count_by_reason[reason] for reason in sorted(count_by_reason)
+        },
+        "subscriber_status_counts": dict(
+            sorted(Counter(report.status for report in result.reports).items())
+        ),
     }
 
 

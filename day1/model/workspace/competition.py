@@ -104,15 +104,15 @@ class _Rival:
         self.parts["stake"] = 1.0
 
     def standing(self, number: int, reason: Reason, joins: str | None = None) -> Standing:
-        row_id, parts = self.contender.id, dict(self.parts)
+        row_id, score_parts = self.contender.id, dict(self.parts)
         return Standing(
-            row_id, self.score, parts, number, reason, self.via, joins, self.contradicts
+            row_id, self.score, score_parts, number, reason, self.via, joins, self.contradicts
         )
 
 
 def _rival(contender: Contender) -> _Rival:
     """Return a candidate as it is before the first choice."""
-    parts = {
+    score_parts = {
         "relevance": contender.relevance,
         "novelty": 1.0,
         "links": 0.0,
@@ -122,7 +122,7 @@ def _rival(contender: Contender) -> _Rival:
         "need": contender.need,
         "stake": contender.stake,
     }
-    return _Rival(contender, parts)
+    return _Rival(contender, score_parts)
 
 
 def compete(
@@ -136,8 +136,8 @@ def compete(
         rules: the weights, and the number of places.
         goal: whether there is a goal; without one, the score itself must reach the ignition.
     """
-    candidates = sorted(contenders, key=lambda each: each.id)
-    rivals = {each.id: _rival(each) for each in candidates}
+    candidates = sorted(contenders, key=lambda contender: contender.id)
+    rivals = {contender.id: _rival(contender) for contender in candidates}
     _note_disputes(rivals, neighbours)
     chosen: list[Standing] = []
     others: list[Standing] = []
@@ -172,16 +172,16 @@ def compete(
         del rivals[best_rival.contender.id]
         wordings = _take_wordings(best_rival, rivals, neighbours)
         others += [
-            each.standing(round_number, "other_wording", best_rival.contender.id)
-            for each in wordings
+            wording.standing(round_number, "other_wording", best_rival.contender.id)
+            for wording in wordings
         ]
         weigh(_compare_anew([best_rival, *wordings], rivals, neighbours))
     last_round = max(1, len(chosen))
     for rival in rivals.values():
-        rejection: Reason = "no_place" if rival.ignites else "below_ignition"
-        others.append(rival.standing(last_round, rejection))
-    created_at_by_id = {each.id: each.created_at for each in candidates}
-    others.sort(key=lambda each: (-each.score, created_at_by_id[each.id], each.id))
+        rejection_reason: Reason = "no_place" if rival.ignites else "below_ignition"
+        others.append(rival.standing(last_round, rejection_reason))
+    created_at_by_id = {contender.id: contender.created_at for contender in candidates}
+    others.sort(key=lambda standing: (-standing.score, created_at_by_id[standing.id], standing.id))
     return Outcome(tuple(chosen), tuple(others))
 
 

@@ -92,11 +92,11 @@ def _record_of_line(row_id: str, text: str) -> list[Record]:
 def operation_of(question: str) -> str | None:
     """Return the computation that a question asks for; None without one, or with several."""
     words = [word.lower() for word in _WORD.findall(question)]
-    operations = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
-    if len(operations) > 1:
+    operation_names = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
+    if len(operation_names) > 1:
         return None
-    if operations:
-        return next(iter(operations))
+    if operation_names:
+        return next(iter(operation_names))
     folded_question = folded_value(question)
     return "count" if any(phrase in folded_question for phrase in _COUNTING) else None
 
@@ -167,15 +167,15 @@ def computed(question: str, collection: Collection) -> Exact | None:
             continue
         collection_question = Asked(operation, field=metric) if metric else Asked(operation)
         try:
-            result = answer(narrowed_collection, collection_question)
+            computed_answer = answer(narrowed_collection, collection_question)
         except InvalidRequest:  # no number there
             continue
-        shown_answer = result.answer
+        shown_answer = computed_answer.answer
         if operation in {"min", "max"}:
-            shown_answer = str(result.metadata["value"])
+            shown_answer = str(computed_answer.metadata["value"])
         elif operation == "distinct":
-            shown_answer = str(result.metadata["distinct_count"])
-        return Exact(shown_answer, operation, tuple(result.matched))
+            shown_answer = str(computed_answer.metadata["distinct_count"])
+        return Exact(shown_answer, operation, tuple(computed_answer.matched))
     return None
 
 

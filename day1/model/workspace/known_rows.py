@@ -102,9 +102,11 @@ class KnownRows:
 
     def newest(self, task_id: str, now: int) -> Mapping[Kind, Sequence[Row]] | None:
         """Return the newest rows of a task by kind; None if they are not kept, or one has ended."""
-        rows = self._newest.get(task_id, {})
-        has_ended = any(is_over(row, now) for kind_rows in rows.values() for row in kind_rows)
-        return None if has_ended or not rows else rows
+        newest_rows = self._newest.get(task_id, {})
+        has_ended = any(
+            is_over(row, now) for kind_rows in newest_rows.values() for row in kind_rows
+        )
+        return None if has_ended or not newest_rows else newest_rows
 
 
 def link_of(relation: Row) -> Link:

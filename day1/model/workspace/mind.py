@@ -103,8 +103,8 @@ class Mind:
         """Count one more use of rows that a question found; the rows found last stay counted."""
         use_by_id = dict(self.uses)
         for row_id in dict.fromkeys(ids):
-            count, _ = use_by_id.pop(row_id, (0, 0))
-            use_by_id[row_id] = (count + 1, now)
+            use_count, _ = use_by_id.pop(row_id, (0, 0))
+            use_by_id[row_id] = (use_count + 1, now)
         newest_ids = sorted(use_by_id, key=lambda row_id: (use_by_id[row_id][1], row_id))[
             -_MOST_USES:
         ]
