@@ -83,12 +83,12 @@ def __getattr__(name: str) -> object:
 
     if name in {"errors", "types"}:
         return import_module(f"day1.{name}")
-    home = _HOMES.get(name)
-    if home is None:
+    module_name = _HOMES.get(name)
+    if module_name is None:
         raise AttributeError(f"module 'day1' has no attribute {name!r}")
-    public: object = getattr(import_module(home), name)
-    globals()[name] = public
-    return public
+    public_object: object = getattr(import_module(module_name), name)
+    globals()[name] = public_object
+    return public_object
 
 
 def __dir__() -> list[str]:

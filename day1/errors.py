@@ -53,10 +53,10 @@ class Advice:
     def __init__(self, template: str, /, **values: object) -> None:
         """Parse a template; whatever a caller sent stands in `values`, never in the template."""
         parts: list[str | Step] = []
-        for text, name, _, _ in Formatter().parse(template):
-            parts.append(text)
-            if name is not None:
-                value = values.get(name, Step(name))
+        for literal_text, value_name, _, _ in Formatter().parse(template):
+            parts.append(literal_text)
+            if value_name is not None:
+                value = values.get(value_name, Step(value_name))
                 parts.append(value if isinstance(value, Step) else str(value))
         self._parts = tuple(parts)
 
@@ -117,18 +117,18 @@ class Day1Error(Exception):
 
     def body(self, say: Say = str) -> dict[str, Json]:
         """Return the error as JSON, in the same form on every wire; `say` words its steps."""
-        error: dict[str, Json] = {
+        error_body: dict[str, Json] = {
             "code": self.code,
             "message": self.worded(say),
             "details": self.details,
         }
-        steps = [_as_json(step) for step in self.advice.steps]
-        return {"error": {**error, "next": steps} if steps else error}
+        step_objects = [_as_json(step) for step in self.advice.steps]
+        return {"error": {**error_body, "next": step_objects} if step_objects else error_body}
 
 
 def _as_json(step: Step) -> dict[str, Json]:
-    arguments = {"arguments": step.arguments} if step.arguments else {}
-    return {"operation": step.operation, **arguments}
+    arguments_field = {"arguments": step.arguments} if step.arguments else {}
+    return {"operation": step.operation, **arguments_field}
 
 
 class InvalidRequest(Day1Error):

@@ -46,7 +46,7 @@ def shown(path: object) -> str:
 def broken(path: object, line: int, why: str) -> ImportBroken:
     """Build the error of a file with a line that cannot be read."""
     return ImportBroken(
-        f"{shown(path)}, line {line}: {why}. Mend the file or leave it out, and import again.",
+        f"{shown(path)}, line {line}: {why}. Repair the file or leave it out, and import again.",
         path=shown(path),
         line=line,
     )
@@ -130,15 +130,15 @@ def lines_in(file: Lines, path: object, max_bytes: int = MOST_LINE) -> Iterator[
     Raises:
         ImportBroken: a line is longer than `max_bytes`, or reading fails; `details` names the line.
     """
-    number = 0
+    line_number = 0
     try:
         while line := file.readline(max_bytes + 1):
-            number += 1
+            line_number += 1
             if len(line) > max_bytes:
-                raise broken(path, number, f"the line is longer than {max_bytes >> 20} MB")
+                raise broken(path, line_number, f"the line is longer than {max_bytes >> 20} MB")
             yield line
     except OSError as exc:
-        raise broken(path, number + 1, f"the file cannot be read ({exc.strerror})") from exc
+        raise broken(path, line_number + 1, f"the file cannot be read ({exc.strerror})") from exc
 
 
 def files_below(
@@ -148,37 +148,41 @@ def files_below(
 
     Entries that are no ordinary file inside the folder, or whose name is not text, are left out.
     """
-    top = folder.resolve()
+    resolved_folder = folder.resolve()
 
     def unreadable(error: OSError) -> None:
         leave_out("folders that cannot be read", shown(error.filename))
 
-    for place, folders, names in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(set(folders) - _NOT_NOTES)
-        links = (Path(place, name) for name in folders if Path(place, name).is_symlink())
+    for parent_path, subfolder_names, file_names in os.walk(folder, onerror=unreadable):
+        subfolder_names[:] = sorted(set(subfolder_names) - _NOT_NOTES)
+        links = (
+            Path(parent_path, name)
+            for name in subfolder_names
+            if Path(parent_path, name).is_symlink()
+        )
         for link in links:
-            if not _is_below(top, link):
+            if not _is_below(resolved_folder, link):
                 leave_out("links that lead out of the folder", shown(link))
-        for name in sorted(names):
-            file = Path(place, name)
-            if is_wanted(file) and not (why := why_not(top, file)):
+        for name in sorted(file_names):
+            file = Path(parent_path, name)
+            if is_wanted(file) and not (reason := why_not(resolved_folder, file)):
                 yield file.resolve()
             elif is_wanted(file):
-                leave_out(why, shown(file))
+                leave_out(reason, shown(file))
 
 
 def why_not(top: Path, file: Path) -> str:
     """Say why a file is not read as part of the resolved folder `top`; "" if it is read."""
     try:
-        real = file.resolve(strict=True)
-        mode = real.stat().st_mode
+        resolved_file = file.resolve(strict=True)
+        file_mode = resolved_file.stat().st_mode
     except (OSError, RuntimeError):  # a circle of links is a RuntimeError until Python 3.13
         return "links that lead nowhere"
-    if not real.is_relative_to(top):
+    if not resolved_file.is_relative_to(top):
         return "links that lead out of the folder"
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(file_mode):
         return "pipes, devices and folders with a file's name"
-    return "" if is_text(real.relative_to(top)) else "files whose names are not UTF-8"
+    return "" if is_text(resolved_file.relative_to(top)) else "files whose names are not UTF-8"
 
 
 def _is_below(top: Path, path: Path) -> bool:

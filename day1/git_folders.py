@@ -37,13 +37,13 @@ class Repository(NamedTuple):
 
 def repository_of(folder: Path) -> Repository | None:
     """Find the repository of a folder; None if there is none or it cannot be read."""
-    for top in (folder, *folder.parents):
+    for ancestor in (folder, *folder.parents):
         try:
-            common_folder = _common(top)
+            common_folder = _common(ancestor)
         except (OSError, ValueError):  # another user's file, or one without a path
             return None
         if common_folder is not None:
-            return Repository(top, common_folder)
+            return Repository(ancestor, common_folder)
     return None
 
 
@@ -58,24 +58,24 @@ def keep_out(store: Path) -> None:
     repository = repository_of(store.parent) if store.name == STORE else None
     if repository is None:
         return
-    path = repository.common / "info" / "exclude"
-    content = path.read_bytes() if path.exists() else b""
-    lines = {line.strip().strip(b"/") for line in content.splitlines()}
-    if STORE.encode() not in lines:
-        path.parent.mkdir(exist_ok=True)
-        start = b"\n" if content and not content.endswith(b"\n") else b""
-        with path.open("ab") as file:
-            file.write(start + f"{STORE}/\n".encode())
+    exclude_file = repository.common / "info" / "exclude"
+    exclude_bytes = exclude_file.read_bytes() if exclude_file.exists() else b""
+    ignored_names = {line.strip().strip(b"/") for line in exclude_bytes.splitlines()}
+    if STORE.encode() not in ignored_names:
+        exclude_file.parent.mkdir(exist_ok=True)
+        line_break = b"\n" if exclude_bytes and not exclude_bytes.endswith(b"\n") else b""
+        with exclude_file.open("ab") as file:
+            file.write(line_break + f"{STORE}/\n".encode())
 
 
 def _common(top: Path) -> Path | None:
     """Find the common directory of a worktree's top folder; None for any other folder."""
-    git = top / ".git"
-    if (git / "HEAD").is_file():
-        return git
-    if not git.is_file():
+    git_path = top / ".git"
+    if (git_path / "HEAD").is_file():
+        return git_path
+    if not git_path.is_file():
         return None
-    git_folder = _named_in(git, b"gitdir:")
+    git_folder = _named_in(git_path, b"gitdir:")
     if not (git_folder / "HEAD").is_file():
         return None
     return _linked(top) or git_folder  # else a submodule, or `git init --separate-git-dir`
@@ -86,23 +86,23 @@ def _linked(top: Path) -> Path | None:
 
     The repository must name the worktree too: a foreign folder may name any repository.
     """
-    git = top / ".git"
-    if not git.is_file():
+    git_path = top / ".git"
+    if not git_path.is_file():
         return None
-    git_folder = _named_in(git, b"gitdir:")
+    git_folder = _named_in(git_path, b"gitdir:")
     common_file, back_link = git_folder / "commondir", git_folder / "gitdir"
     if not (common_file.is_file() and back_link.is_file()):
         return None
     common_folder = _named_in(common_file)
     is_worktree = git_folder.resolve().is_relative_to(common_folder / "worktrees")
-    return common_folder if is_worktree and _named_in(back_link) == git.resolve() else None
+    return common_folder if is_worktree and _named_in(back_link) == git_path.resolve() else None
 
 
 def _named_in(file: Path, label: bytes = b"") -> Path:
     """Read the path in a git file, which may be relative to the file's folder."""
-    with file.open("rb") as opened:
-        text = opened.read(_MAX_BYTES)
-    if not text.startswith(label):
+    with file.open("rb") as open_file:
+        content = open_file.read(_MAX_BYTES)
+    if not content.startswith(label):
         raise ValueError(file)
-    path = text.removeprefix(label).strip()
-    return (file.parent / path.decode("utf-8", "surrogateescape")).resolve()
+    path_bytes = content.removeprefix(label).strip()
+    return (file.parent / path_bytes.decode("utf-8", "surrogateescape")).resolve()

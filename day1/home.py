@@ -24,7 +24,7 @@ WHY: Final[dict[Rule, str]] = {
     "upward": "It is the nearest .day1 upward.",
     "worktree": "This is a worktree of the repository that has it.",
     "user": "No folder upward has a store, and this user's home has one.",
-    "repository": "There is no store yet; one of this git repository would be its.",
+    "repository": "There is no store yet; a new one would be in the folder of this git repository.",
     "none": "There is no store yet, and this folder is in no git repository.",
 }
 _FOUND: Final = frozenset[Rule]({"upward", "worktree"})
@@ -55,10 +55,12 @@ class Asked(Protocol):
 
 def named_by(environment: Mapping[str, str]) -> Named:
     """Read the settings that name the store from the environment, as `Settings` would."""
-    values = {name.upper(): value for name, value in environment.items() if value}
-    home = values.get("DAY1_HOME")
-    project = values.get("DAY1_PROJECT", "repository")
-    return Named(None if home is None else Path(home), values.get("DAY1_STORE__URL"), project)
+    value_by_name = {name.upper(): value for name, value in environment.items() if value}
+    home = value_by_name.get("DAY1_HOME")
+    project = value_by_name.get("DAY1_PROJECT", "repository")
+    return Named(
+        None if home is None else Path(home), value_by_name.get("DAY1_STORE__URL"), project
+    )
 
 
 class Home(NamedTuple):
@@ -84,35 +86,37 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     An existing store goes before a new one: so a user's store goes on serving the
     repositories that have none.
     """
-    named_place = settings.named
-    if named_place.home is not None:
-        return Home(named_place.home.expanduser().absolute(), "home")
-    if named_place.url is not None:
-        url = urlsplit(named_place.url)
-        place = f"{url.hostname}:{url.port}{url.path}"
-        return Home(cache_folder() / "day1" / "nodes" / _hashed(place), "server")
-    absolute = (start or Path.cwd()).absolute()
-    repository = repository_of(absolute)
-    if named_place.project == "origin" and repository is not None:
-        origin = _origin(repository)
-        if origin is not None:
-            data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-            folder = data / "day1" / "projects" / _hashed(origin)
+    naming_settings = settings.named
+    if naming_settings.home is not None:
+        return Home(naming_settings.home.expanduser().absolute(), "home")
+    if naming_settings.url is not None:
+        url = urlsplit(naming_settings.url)
+        server_address = f"{url.hostname}:{url.port}{url.path}"
+        return Home(cache_folder() / "day1" / "nodes" / _hashed(server_address), "server")
+    start_folder = (start or Path.cwd()).absolute()
+    repository = repository_of(start_folder)
+    if naming_settings.project == "origin" and repository is not None:
+        origin_address = _origin(repository)
+        if origin_address is not None:
+            data_folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+            folder = data_folder / "day1" / "projects" / _hashed(origin_address)
             return Home(folder, "origin", repository)
-    return _existing(absolute, repository) or _proposed(repository)
+    return _existing(start_folder, repository) or _proposed(repository)
 
 
 def is_ours(home: Home) -> bool:
-    """Whether a store is this user's, or named: another's, found upward, could read all writes.
+    """Whether a store is this user's, or a setting names it: its owner can read all writes.
 
     Raises:
         OSError: the store's folder does not exist.
     """
     if home.rule not in _FOUND:
         return True
-    user, owner = os.geteuid(), home.folder.stat().st_uid
+    process_uid, owner_uid = os.geteuid(), home.folder.stat().st_uid
     # Root in a container works in the folders of a user of the machine.
-    return owner == user or (not user and owner == home.folder.parent.stat().st_uid)
+    return owner_uid == process_uid or (
+        not process_uid and owner_uid == home.folder.parent.stat().st_uid
+    )
 
 
 def is_store(folder: Path) -> bool:
@@ -128,8 +132,8 @@ def _existing(start: Path, repository: Repository | None) -> Home | None:
             project_store = repository.folder / STORE
             if is_store(project_store):
                 return Home(project_store, "worktree", repository)
-    users = Path.home() / STORE
-    return Home(users, "user", repository) if is_store(users) else None
+    user_store = Path.home() / STORE
+    return Home(user_store, "user", repository) if is_store(user_store) else None
 
 
 def _proposed(repository: Repository | None) -> Home:
@@ -144,10 +148,10 @@ def _origin(repository: Repository) -> str | None:
 
     command = ["git", f"--git-dir={repository.common}", "config", "--get", "remote.origin.url"]
     try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
+        git_result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
     except OSError:  # there is no git on this machine
         return None
-    return address(result.stdout) if result.returncode == 0 else None
+    return address(git_result.stdout) if git_result.returncode == 0 else None
 
 
 def address(url: str) -> str | None:
@@ -155,13 +159,13 @@ def address(url: str) -> str | None:
 
     A local path stays a path; without an address the result is None.
     """
-    text = url.strip()
-    if "://" in text:
-        parts = urlsplit(text)
-        text = f"{(parts.hostname or '').lower()}{parts.path}"
-    elif match := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", text):
-        text = f"{match[1].lower()}/{match[2].lstrip('/')}"
-    return text.rstrip("/").removesuffix(".git").rstrip("/") or None
+    remote = url.strip()
+    if "://" in remote:
+        url_parts = urlsplit(remote)
+        remote = f"{(url_parts.hostname or '').lower()}{url_parts.path}"
+    elif match := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", remote):
+        remote = f"{match[1].lower()}/{match[2].lstrip('/')}"
+    return remote.rstrip("/").removesuffix(".git").rstrip("/") or None
 
 
 def _hashed(text: str) -> str:

@@ -33,5 +33,5 @@ def note_failure(log: logging.Logger, what: str, exc: BaseException) -> None:
     if isinstance(exc, Day1Error):
         log.info("%s waits: %s", what, exc.code)
         return
-    places = "".join(traceback.format_tb(exc.__traceback__))
-    log.error("%s failed with %s:\n%s", what, type(exc).__name__, places)
+    traceback_text = "".join(traceback.format_tb(exc.__traceback__))
+    log.error("%s failed with %s:\n%s", what, type(exc).__name__, traceback_text)

@@ -261,7 +261,7 @@ def _command(text: str) -> str:
         ValueError: the text has no word, or a quote is not closed.
     """
     if not shlex.split(text):
-        raise ValueError("it names no command")
+        raise ValueError("must name a command")
     return text
 
 
@@ -346,25 +346,29 @@ class Settings(BaseSettings):
     @property
     def told(self) -> dict[str, Any]:
         """The settings that an agent may read: no key, no address and no folder."""
-        sections = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
-        return {name: _told(section) for name, section in sections.items()} | {"judge": self.judge}
+        section_by_name = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
+        return {name: _told(section) for name, section in section_by_name.items()} | {
+            "judge": self.judge
+        }
 
 
 def _told(section: _Section) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, value in section:
+    told_values: dict[str, Any] = {}
+    for field_name, value in section:
         if isinstance(value, SecretStr):
-            values["has_api_key"] = bool(value.get_secret_value())
-        elif name == "url":
-            values["has_url"] = value is not None
+            told_values["has_api_key"] = bool(value.get_secret_value())
+        elif field_name == "url":
+            told_values["has_url"] = value is not None
         elif not isinstance(value, Path):
-            values[name] = list(value) if isinstance(value, tuple) else value
-    return {name: value for name, value in values.items() if name != "model_dir"}
+            told_values[field_name] = list(value) if isinstance(value, tuple) else value
+    return {
+        field_name: value for field_name, value in told_values.items() if field_name != "model_dir"
+    }
 
 
 def settings_at(settings: Settings, where: str) -> Settings:
     """Return the settings for the store at an address: a server's URL, or a folder."""
     url = SecretStr(where) if "://" in where else None
     home = None if url else Path(where).expanduser().absolute()
-    store = settings.store.model_copy(update={"url": url})
-    return settings.model_copy(update={"home": home, "store": store})
+    store_settings = settings.store.model_copy(update={"url": url})
+    return settings.model_copy(update={"home": home, "store": store_settings})

@@ -144,27 +144,33 @@ class UnionRequest(ExtraRequest):
         cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Describe the forms, each with its name as a constant."""
-        reference = super().__get_pydantic_json_schema__(core_schema, handler)
-        schema = handler.resolve_ref_schema(reference)
+        schema_reference = super().__get_pydantic_json_schema__(core_schema, handler)
+        schema = handler.resolve_ref_schema(schema_reference)
         for form in cls.FORMS.values():
             form.model_rebuild()  # since models are built at their first use
-        schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
-        forms = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
-        field = schema["properties"][cls.NAMED_BY]
-        described_parts = {key: part for key, part in field.items() if key in {"meaning", "title"}}
-        one_of = [
+        core_schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
+        form_schemas = handler({"type": "tuple", "items_schema": core_schemas})["prefixItems"]
+        form_field = schema["properties"][cls.NAMED_BY]
+        kept_properties = {
+            keyword: keyword_value
+            for keyword, keyword_value in form_field.items()
+            if keyword in {"meaning", "title"}
+        }
+        variants = [
             {
                 "allOf": [
                     form,
-                    _constant(cls.NAMED_BY, {**described_parts, "type": "string", "const": name}),
+                    _constant(
+                        cls.NAMED_BY, {**kept_properties, "type": "string", "const": form_name}
+                    ),
                 ]
             }
-            for name, form in zip(cls.FORMS, forms, strict=True)
+            for form_name, form in zip(cls.FORMS, form_schemas, strict=True)
         ]
         title = schema["title"]
         schema.clear()
-        schema.update(title=title, oneOf=one_of)
-        return reference
+        schema.update(title=title, oneOf=variants)
+        return schema_reference
 
 
 def _constant(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +189,7 @@ class Repeatable(Request):
 
 
 class WriteRequest(Repeatable):
-    """A write may say who writes (checklist S1-088).
+    """The arguments of a call that writes, with its agent, session and task.
 
     Attributes:
         agent_id: Who writes: any name that tells agents apart. Default: what the connection or
@@ -236,8 +242,10 @@ class Response(BaseModel):
     @classmethod
     def from_record(cls, record: object, **others: Any) -> Self:
         """Build an answer from the attributes of a record with its names, and from others."""
-        names = (name for name in cls.model_fields if name not in others and hasattr(record, name))
-        return cls(**others, **{name: getattr(record, name) for name in names})
+        field_names = (
+            name for name in cls.model_fields if name not in others and hasattr(record, name)
+        )
+        return cls(**others, **{name: getattr(record, name) for name in field_names})
 
 
 def written(

@@ -15,10 +15,11 @@ def meanings(owner: type) -> dict[str, str]:
     """Collect the meanings of arguments from a class and its bases; the nearest class decides."""
     meaning_by_name: dict[str, str] = {}
     for base in reversed(owner.__mro__):
-        doc = inspect.cleandoc(vars(base).get("__doc__") or "")
-        _, _, section = doc.partition("\nAttributes:\n")
+        docstring = inspect.cleandoc(vars(base).get("__doc__") or "")
+        _, _, section = docstring.partition("\nAttributes:\n")
         meaning_by_name |= {
-            name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(section)
+            name: " ".join(meaning_text.split())
+            for name, meaning_text in _ATTRIBUTE.findall(section)
         }
     return meaning_by_name
 
@@ -37,12 +38,12 @@ def explained(schema: Any) -> Any:
     It has no titles: generators of clients would name their classes by them (`Spawnconfig`).
     """
     if isinstance(schema, list):
-        return [explained(part) for part in schema]
+        return [explained(subschema) for subschema in schema]
     if not isinstance(schema, dict):
         return schema
-    parts = {key: explained(part) for key, part in schema.items()}
-    if isinstance(parts.get("meaning"), str):  # else it is a property of that name
-        parts["description"] = parts.pop("meaning")
-    if isinstance(parts.get("title"), str):
-        del parts["title"]
-    return parts
+    explained_schema = {key: explained(subschema) for key, subschema in schema.items()}
+    if isinstance(explained_schema.get("meaning"), str):  # else it is a property of that name
+        explained_schema["description"] = explained_schema.pop("meaning")
+    if isinstance(explained_schema.get("title"), str):
+        del explained_schema["title"]
+    return explained_schema

@@ -43,7 +43,8 @@ class Operation(Generic[Q, R]):
     """Whether a wire that answers text beside the structured form says the answer's `text` there,
     as it is, and nothing where that is empty."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
-    """Shortens one row of a list for wires that answer text beside the structured form."""
+    """The function that shortens a row of a list, for wires that answer text beside the structured
+    form."""
     request: type[Q] = field(init=False)
     response: type[R] = field(init=False)
     needs: Scope = field(init=False)
@@ -51,9 +52,9 @@ class Operation(Generic[Q, R]):
 
     def __post_init__(self, scope: Scope | None) -> None:
         """Read the types of the request and the response from the function."""
-        _, request, response = get_type_hints(self.run).values()
-        object.__setattr__(self, "request", request)
-        object.__setattr__(self, "response", response)
+        _, request_type, response_type = get_type_hints(self.run).values()
+        object.__setattr__(self, "request", request_type)
+        object.__setattr__(self, "response", response_type)
         default_scope: Scope = "read" if self.effect is Effect.READ else "write"
         object.__setattr__(self, "needs", scope or default_scope)
 
@@ -72,5 +73,5 @@ class Operation(Generic[Q, R]):
     @property
     def description(self) -> str:
         """The description that agents read: the function's docstring."""
-        lines = (self.run.__doc__ or "").strip().splitlines()
-        return "\n".join(line.strip() for line in lines).strip()
+        docstring_lines = (self.run.__doc__ or "").strip().splitlines()
+        return "\n".join(line.strip() for line in docstring_lines).strip()

@@ -23,14 +23,18 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
     is_too_long = False
     problems: list[dict[str, Json]] = []
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
-        argument = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
-        text = error["msg"].removeprefix("Value error, ")
+        argument = ".".join(
+            str(location_part)
+            for location_part in error["loc"]
+            if not _is_branch_of_union(location_part)
+        )
+        description = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
-            text = "unknown argument"
+            description = "unknown argument"
             if len(error["loc"]) == 1:
-                text += f"; known are: {', '.join(request.model_fields)}"
+                description += f"; known are: {', '.join(request.model_fields)}"
         is_too_long = is_too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
-        problem: dict[str, Json] = {"argument": argument, "problem": text}
+        problem: dict[str, Json] = {"argument": argument, "problem": description}
         if problem not in problems:
             problems.append(problem)
     problem_text = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)

@@ -62,16 +62,19 @@ class Registry(Mapping[str, Toolset]):
                 one of its routes calls no operation that it has.
         """
         if not _NAME.fullmatch(toolset.name) or len(toolset.tools) != len(toolset.operations):
-            raise ValueError(f"Toolset {toolset.name!r} has a name twice, or one that is no word.")
+            raise ValueError(
+                f"Toolset {toolset.name!r} has two operations of one name, or its own name is not "
+                "a lower-case word."
+            )
         if toolset.name in {*self, *self.lists, *self.former, *self._first, "all"}:
             raise ValueError(f"The name {toolset.name!r} is taken: give the toolset another one.")
-        for other in self.values():
-            _refuse_clash(toolset, other)
+        for other_toolset in self.values():
+            _refuse_clash(toolset, other_toolset)
         _check_routes(toolset)
         self._toolsets[toolset.name] = toolset
-        for name, tool in toolset.tools.items():
+        for tool_name, tool in toolset.tools.items():
             if "mcp" in toolset.wires:
-                self._first.setdefault(name, tool)
+                self._first.setdefault(tool_name, tool)
             self._qualified[tool.qualified_name] = tool
 
     @property
@@ -91,8 +94,12 @@ class Registry(Mapping[str, Toolset]):
         Raises:
             KeyError: there is no such tool.
         """
-        related = (other for other in self.values() if other.namespace is toolset.namespace)
-        for candidate in (toolset, *related):
+        namespace_toolsets = (
+            other_toolset
+            for other_toolset in self.values()
+            if other_toolset.namespace is toolset.namespace
+        )
+        for candidate in (toolset, *namespace_toolsets):
             if operation in candidate.tools:
                 return candidate.tools[operation]
         return self._first[operation]
@@ -114,17 +121,17 @@ class Registry(Mapping[str, Toolset]):
                 not offered over the wire.
         """
         tool_by_name: dict[str, Tool] = {}
-        for name in filter(None, (part.strip() for part in names.split(","))):
-            for tool in self._named(name):
+        for chosen_name in filter(None, (raw_name.strip() for raw_name in names.split(","))):
+            for tool in self._named(chosen_name):
                 if wire not in tool.toolset.wires:
                     _refuse_wire(tool.toolset, wire)
-                other = tool_by_name.setdefault(tool.name, tool)
-                if other is not tool:
+                first_tool = tool_by_name.setdefault(tool.name, tool)
+                if first_tool is not tool:
                     raise InvalidRequest(
-                        f"{other.qualified_name} and {tool.qualified_name} have one name, and a "
-                        "client could not tell them apart: serve one of the two, or each toolset "
+                        f"{first_tool.qualified_name} and {tool.qualified_name} have one name, and "
+                        "a client could not tell them apart: serve one of the two, or each toolset "
                         "at an endpoint of its own.",
-                        tools=[other.qualified_name, tool.qualified_name],
+                        tools=[first_tool.qualified_name, tool.qualified_name],
                     )
         return tuple(tool_by_name.values())
 
@@ -138,10 +145,10 @@ class Registry(Mapping[str, Toolset]):
             return self.lists[name]
         tool = self.tool(name)
         if tool is None:
-            names = ", ".join((*self, *self.lists))
+            available_names = ", ".join((*self, *self.lists))
             raise NotFound(
-                f"There is no toolset, list or tool {name[:80]!r}; there are {names}, and the "
-                "tools that `day1 call` lists.",
+                f"There is no toolset, list or tool {name[:80]!r}; there are {available_names}, "
+                "and the tools that `day1 call` lists.",
                 toolset=name[:80],
             )
         return (tool,)
@@ -162,7 +169,7 @@ class Registry(Mapping[str, Toolset]):
 
 def renamed(name: str, now: str) -> str:
     """Write the message for a user of a former name: it tells the present name."""
-    return f"{name} is called {now} now: the old name goes with the next version."
+    return f"{name} is now called {now}: use that name, since the next version removes the old one."
 
 
 def _refuse_wire(toolset: Toolset, wire: Wire) -> None:
@@ -174,13 +181,16 @@ def _refuse_wire(toolset: Toolset, wire: Wire) -> None:
 
 
 def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
-    one, two = toolset.namespace, other.namespace
-    if one is not two:
-        share_paths = (f"{one.prefix}/".startswith(f"{two.prefix}/"), one.document == two.document)
-        if any(share_paths) or f"{two.prefix}/".startswith(f"{one.prefix}/"):
+    namespace, other_namespace = toolset.namespace, other.namespace
+    if namespace is not other_namespace:
+        path_clashes = (
+            f"{namespace.prefix}/".startswith(f"{other_namespace.prefix}/"),
+            namespace.document == other_namespace.document,
+        )
+        if any(path_clashes) or f"{other_namespace.prefix}/".startswith(f"{namespace.prefix}/"):
             raise ValueError(
-                f"Toolset {toolset.name!r} would have its routes at {one.prefix}, where "
-                f"{other.name!r} has its own at {two.prefix}: give it another prefix."
+                f"Toolset {toolset.name!r} would have its routes at {namespace.prefix}, where "
+                f"{other.name!r} has its own at {other_namespace.prefix}: give it another prefix."
             )
         return
     clashing_names = sorted(toolset.tools.keys() & other.tools.keys())
@@ -193,19 +203,23 @@ def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
 
 
 def _check_routes(toolset: Toolset) -> None:
-    known_routes = set()
+    checked_routes = set()
     for route in toolset.served_routes:
-        operation = route.binding.operation
-        if operation not in toolset.tools:
-            raise ValueError(f"{route.method} {route.path} calls {operation!r}, which is not here.")
-        argument_names = toolset.tools[operation].operation.request.model_fields.keys()
-        route_arguments = (*route.in_path.values(), *route.binding.query.values())
-        unknown = [argument for argument in route_arguments if argument not in argument_names]
-        if unknown or len(set(route_arguments)) != len(route_arguments):
+        operation_name = route.binding.operation
+        if operation_name not in toolset.tools:
             raise ValueError(
-                f"{route.method} {route.path} gives arguments twice, or ones that {operation!r} "
-                f"does not take: {', '.join(route_arguments)}."
+                f"{route.method} {route.path} calls {operation_name!r}, which the toolset lacks."
             )
-        if (route.method, route.path) in known_routes:
+        argument_names = toolset.tools[operation_name].operation.request.model_fields.keys()
+        route_arguments = (*route.in_path.values(), *route.binding.query.values())
+        unknown_arguments = [
+            argument for argument in route_arguments if argument not in argument_names
+        ]
+        if unknown_arguments or len(set(route_arguments)) != len(route_arguments):
+            raise ValueError(
+                f"{route.method} {route.path} gives arguments twice, or ones that "
+                f"{operation_name!r} does not take: {', '.join(route_arguments)}."
+            )
+        if (route.method, route.path) in checked_routes:
             raise ValueError(f"Toolset {toolset.name!r} has {route.method} {route.path} twice.")
-        known_routes.add((route.method, route.path))
+        checked_routes.add((route.method, route.path))

@@ -78,11 +78,11 @@ class Binding:
 
     operation: str
     path: Mapping[str, str] = field(default_factory=dict)
-    """The argument by its name in the path."""
+    """Name in the path -> argument."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Name in the query -> argument. Other names are refused unless the namespace is loose."""
     only: str | None = None
-    """Answer only this field of the operation's answer, such as a bare list."""
+    """The field of the operation's answer to send alone, such as a bare list; None: all of it."""
 
 
 Answer = Mapping[str, Json]
@@ -114,7 +114,7 @@ class Route:
     refusals: tuple[int, ...] | None = None
     """The statuses of errors that the OpenAPI document names; default: every one there is."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """By name in the path the component of the OpenAPI document that describes it."""
+    """Name in the path -> the component of the OpenAPI document that describes it."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
@@ -127,9 +127,9 @@ class Route:
 
     @property
     def in_path(self) -> dict[str, str]:
-        """By name in the path, the name of the argument that it gives."""
-        names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
-        return {name: self.binding.path.get(name, name) for name in names}
+        """Name in the path -> the name of the argument that it gives."""
+        path_names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
+        return {name: self.binding.path.get(name, name) for name in path_names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ class Tool:
     @property
     def dotted_name(self) -> str | None:
         """A second name, `PREFIX.tool`, where toolsets are served together; no list shows it."""
-        dotted = self.toolset.dotted
-        return None if dotted is None else f"{dotted}.{self.operation.name}"
+        dotted_prefix = self.toolset.dotted
+        return None if dotted_prefix is None else f"{dotted_prefix}.{self.operation.name}"
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
         """Validate, run under the toolset's rule for branches, and dump the answer as JSON.
@@ -276,10 +276,10 @@ class Tool:
             InvalidRequest: the arguments do not fit; every problem is named.
             Day1Error: as the operation says.
         """
-        toolset = self.toolset.name
+        toolset_name = self.toolset.name
         ctx = replace(ctx, branch_rule=self.toolset.branch_rule, say=self.wording(ctx.say))
         operation, access = self.operation, ctx.caller.access
-        started, outcome = time.perf_counter(), "ok"
+        start_time, outcome = time.perf_counter(), "ok"
         try:
             if operation.needs not in access.scopes:
                 access.require(operation.needs, operation.name)
@@ -292,20 +292,20 @@ class Tool:
             raise invalid(f"The arguments of {operation.name}", operation.request, exc) from exc
         except Day1Error as exc:
             outcome = exc.code
-            exc.advice = exc.advice.by(toolset)
+            exc.advice = exc.advice.by(toolset_name)
             raise
         except Exception:
             outcome = "internal"
             raise
         finally:
-            spent_ms = round((time.perf_counter() - started) * 1e3, 1)
-            log.info("%s %s %s ms", operation.name, outcome, spent_ms)
+            duration_ms = round((time.perf_counter() - start_time) * 1e3, 1)
+            log.info("%s %s %s ms", operation.name, outcome, duration_ms)
 
     def wording(self, say: Say) -> Say:
         """Return `say` for steps that mean the tools of this tool's toolset."""
-        toolset = self.toolset.name
+        toolset_name = self.toolset.name
 
         def said(step: Step) -> str:
-            return say(replace(step, toolset=toolset))
+            return say(replace(step, toolset=toolset_name))
 
         return said

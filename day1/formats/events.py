@@ -62,18 +62,18 @@ def event_of(
         environment: the process's variables; those of `day1 mcp` count here too.
         now: the present instant, microseconds UTC.
     """
-    session = session_of(payload)
-    if session is None:
+    session_id = session_of(payload)
+    if session_id is None:
         return None
     client = really(client, payload)
-    details = payload.get("tool_info")  # Windsurf's
-    inner = {**details, **payload} if isinstance(details, dict) else payload
-    fields: dict[str, Any] = {
+    tool_info = payload.get("tool_info")  # Windsurf's
+    merged_payload = {**tool_info, **payload} if isinstance(tool_info, dict) else payload
+    event_fields: dict[str, Any] = {
         "format": FORMAT,
         "event": event,
         "client": client,
         "agent": _name(environment.get("DAY1_AGENT_ID")) or agent_of(client),
-        "session": session,
+        "session": session_id,
         "turn": _first(payload, _TURN),
         "at": now,
         "branch": _name(environment.get("DAY1_BRANCH")),
@@ -84,11 +84,12 @@ def event_of(
         "source": _name(payload.get("source") or payload.get("reason") or payload.get("trigger")),
         "parent": _first(payload, _PARENT) if event == "session-start" else None,
         "model": _name(payload.get("model")),
-        "text": _unwrapped(event, client, _text(inner, event)),
+        "text": _unwrapped(event, client, _text(merged_payload, event)),
     }
     if event == "subagent-stop" and payload.get("agent_type") == "":
-        del fields["text"]  # no subagent: Claude Code reports the summary of its context so, too
-    return {name: value for name, value in fields.items() if value is not None}
+        # No subagent: Claude Code reports the summary of its context so, too.
+        del event_fields["text"]
+    return {name: value for name, value in event_fields.items() if value is not None}
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:
@@ -98,14 +99,14 @@ def session_of(payload: Mapping[str, Any]) -> str | None:
 
 def line_of(event: Mapping[str, Any]) -> bytes:
     """Write an event as a line of the spool, with a checksum of its other fields."""
-    line = {**event, "sum": sum_of(event)}
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    checked_event = {**event, "sum": sum_of(event)}
+    return json.dumps(checked_event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def sum_of(event: Mapping[str, Any]) -> int:
     """Compute the checksum of an event's content."""
-    content = {name: value for name, value in event.items() if name != "sum"}
-    return crc32(json.dumps(content, sort_keys=True).encode())
+    fields_without_sum = {name: value for name, value in event.items() if name != "sum"}
+    return crc32(json.dumps(fields_without_sum, sort_keys=True).encode())
 
 
 def really(client: str, payload: Mapping[str, Any]) -> str:
@@ -146,13 +147,17 @@ def _name(value: Any) -> str | None:
 
 def _text(payload: Mapping[str, Any], event: str) -> str | None:
     """Return the first text of an event that is not blank, cut, without unstorable characters."""
-    limit = MOST_SUMMARY if event == "compacted" else MOST_TEXT
+    max_length = MOST_SUMMARY if event == "compacted" else MOST_TEXT
     for name in _TEXTS.get(event, ()):
-        value = payload.get(name)
-        if not isinstance(value, str):
+        raw_text = payload.get(name)
+        if not isinstance(raw_text, str):
             continue
-        cleaned = value.replace("\0", "").encode(errors="replace").decode()
-        if cleaned.strip():
-            excess = len(cleaned) - limit
-            return cleaned if excess <= 0 else f"{cleaned[:limit]}\n[{excess} more characters]"
+        clean_text = raw_text.replace("\0", "").encode(errors="replace").decode()
+        if clean_text.strip():
+            excess_length = len(clean_text) - max_length
+            return (
+                clean_text
+                if excess_length <= 0
+                else f"{clean_text[:max_length]}\n[{excess_length} more characters]"
+            )
     return None

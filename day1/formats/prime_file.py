@@ -31,9 +31,11 @@ FOLDER: Final = "prime"
 FRAME: Final = "day1-memory"
 """The word in the marks around a prime."""
 _PRIME: Final = ".json"
+"""The ending of the file name of a prime."""
 _TOLD: Final = ".told"
+"""The ending of the file name of a prime that a session got."""
 _FRESH: Final = ".new"
-"""Endings of file names: a prime, the prime that a session got, and a half-written file."""
+"""The ending of the file name of a half-written file."""
 _MOST_TOLD: Final = 100
 """Maximum number of sessions for which the last prime is kept."""
 _MAX_BYTES: Final = 256 * 1024
@@ -70,22 +72,22 @@ class Prime(NamedTuple):
 
     The file calls them `ageless`, as all versions read it."""
     ends: tuple[tuple[int, int], ...] = ()
-    """The lines of facts that end, by their number, and when (microseconds UTC)."""
+    """The numbers of the lines whose facts end, each with that time (microseconds UTC)."""
 
 
 def file_name(branch: str, space: str | None = None) -> str:
     """Build a safe file name from the names of a branch and a space."""
-    key = _key(branch) if space is None else f"{_key(branch)}@{_key(space)}"
-    return f"{key}{_PRIME}"
+    stem = _key(branch) if space is None else f"{_key(branch)}@{_key(space)}"
+    return f"{stem}{_PRIME}"
 
 
 def _key(name: str) -> str:
-    key = quote(name, safe="", errors="replace")
-    if len(key) <= _LONGEST_KEY:
-        return key
+    quoted_name = quote(name, safe="", errors="replace")
+    if len(quoted_name) <= _LONGEST_KEY:
+        return quoted_name
     from hashlib import sha256  # noqa: PLC0415 - seldom needed, and slow to import
 
-    return f"{key[:60]}~{sha256(key.encode()).hexdigest()[:16]}"
+    return f"{quoted_name[:60]}~{sha256(quoted_name.encode()).hexdigest()[:16]}"
 
 
 def path_of(store: Path, branch: str, space: str | None = None) -> Path:
@@ -99,10 +101,10 @@ def stamp_of(store: Path) -> list[int]:
     For a store on a server it is empty: this machine does not see the store's writes.
     """
     try:
-        status = (store / _STORED).stat()
+        file_status = (store / _STORED).stat()
     except OSError:
         return []
-    return [status.st_size, status.st_mtime_ns]
+    return [file_status.st_size, file_status.st_mtime_ns]
 
 
 def times_forgotten(store: Path) -> int:
@@ -121,11 +123,15 @@ def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
 
 def told_at(prime: Prime, now: int) -> Prime:
     """Return a prime's text without the lines that have ended by now (microseconds UTC)."""
-    ended_lines = {line for line, end in prime.ends if end <= now}
-    if not ended_lines:
+    ended_numbers = {line_number for line_number, end in prime.ends if end <= now}
+    if not ended_numbers:
         return prime
-    lines = enumerate(prime.text.split("\n"))
-    return prime._replace(text="\n".join(line for place, line in lines if place not in ended_lines))
+    numbered_lines = enumerate(prime.text.split("\n"))
+    return prime._replace(
+        text="\n".join(
+            line for line_number, line in numbered_lines if line_number not in ended_numbers
+        )
+    )
 
 
 def _read(path: Path, times_deleted: int) -> Prime | None:
@@ -134,14 +140,14 @@ def _read(path: Path, times_deleted: int) -> Prime | None:
         return None
     if fields.get("forgotten", 0) != times_deleted:
         return None
-    branch, at, text = (fields.get(name) for name in ("branch", "at", "text"))
+    branch, commit, prime_text = (fields.get(name) for name in ("branch", "at", "text"))
     space = fields.get("space")
-    if not (isinstance(branch, str) and isinstance(at, str) and isinstance(text, str)):
+    if not (isinstance(branch, str) and isinstance(commit, str) and isinstance(prime_text, str)):
         return None
     return Prime(
         branch,
-        at,
-        text,
+        commit,
+        prime_text,
         fields.get("stamp"),
         space if isinstance(space, str) else None,
         _ids(fields.get("pinned")) or (),
@@ -156,7 +162,7 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 def _ends(value: Any) -> tuple[tuple[int, int], ...]:
     try:
-        return tuple((int(line), int(end)) for line, end in value or ())
+        return tuple((int(line_number), int(end)) for line_number, end in value or ())
     except (TypeError, ValueError, OverflowError):
         return ()
 
@@ -164,18 +170,18 @@ def _ends(value: Any) -> tuple[tuple[int, int], ...]:
 def _said(path: Path) -> dict[str, Any] | None:
     try:
         with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
-            value = json.loads(file.read(_MAX_BYTES))
+            document = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or value.get("sum") not in {None, _sum_of(value)}:
+    if not isinstance(document, dict) or document.get("sum") not in {None, _sum_of(document)}:
         return None
-    return value
+    return document
 
 
 def _sum_of(fields: Mapping[str, Any]) -> int:
     """Compute the checksum of a file's content."""
-    content = {name: value for name, value in fields.items() if name != "sum"}
-    return crc32(json.dumps(content, sort_keys=True).encode())
+    fields_without_sum = {name: value for name, value in fields.items() if name != "sum"}
+    return crc32(json.dumps(fields_without_sum, sort_keys=True).encode())
 
 
 def damaged(store: Path) -> list[str]:
@@ -198,11 +204,13 @@ def write(store: Path, fields: Mapping[str, Any]) -> bool:
     """
     path = path_of(store, fields["branch"], fields.get("space"))
     # Halves of letters, which no file can hold, are replaced before the sum is taken.
-    text = json.dumps({"format": FORMAT, **fields}, ensure_ascii=False).encode("utf-8", "replace")
-    document = json.loads(text)
+    json_bytes = json.dumps({"format": FORMAT, **fields}, ensure_ascii=False).encode(
+        "utf-8", "replace"
+    )
+    document = json.loads(json_bytes)
     document["sum"] = _sum_of(document)
-    content = json.dumps(document, ensure_ascii=False).encode()
-    return _put(store, path, content, fields.get("forgotten", 0))
+    document_bytes = json.dumps(document, ensure_ascii=False).encode()
+    return _put(store, path, document_bytes, fields.get("forgotten", 0))
 
 
 def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
@@ -216,8 +224,8 @@ def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
         return times_forgotten(store) != forgotten
 
     try:
-        handle = os.open(new_file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
+        descriptor = os.open(new_file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         new_file.replace(path)
     except OSError:
@@ -242,17 +250,17 @@ def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
     """
     path = _told_path(store, session)
     _put(store, path, text.encode("utf-8", "replace"), forgotten)
-    other_paths = sorted(_paths(store, {_TOLD}), key=_changed)
-    for old in other_paths[:-_MOST_TOLD]:
-        old.unlink(missing_ok=True)
+    told_paths = sorted(_paths(store, {_TOLD}), key=_changed)
+    for old_path in told_paths[:-_MOST_TOLD]:
+        old_path.unlink(missing_ok=True)
 
 
 def told(store: Path, session: str) -> tuple[int, str] | None:
     """Read when a session last got a prime (nanoseconds), and its text; None if unknown."""
     try:
         with os.fdopen(os.open(_told_path(store, session), _OPEN_FLAGS), "rb") as file:
-            at = os.fstat(file.fileno()).st_mtime_ns
-            return at, file.read(_MAX_BYTES).decode("utf-8", "replace")
+            told_ns = os.fstat(file.fileno()).st_mtime_ns
+            return told_ns, file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
 
@@ -264,8 +272,8 @@ def _told_path(store: Path, session: str) -> Path:
 def lines_of(text: str) -> list[str]:
     """Return a prime's lines without its marks and notice, for callers with marks of their own."""
     lines = text.split("\n")
-    framed = lines[0].startswith(f"<{FRAME} ") and lines[-1] == f"</{FRAME}>"
-    return lines[2:-1] if framed else lines
+    is_framed = lines[0].startswith(f"<{FRAME} ") and lines[-1] == f"</{FRAME}>"
+    return lines[2:-1] if is_framed else lines
 
 
 def restamp(store: Path, prime: Prime, stamp: list[int]) -> None:
@@ -282,10 +290,12 @@ def restamp(store: Path, prime: Prime, stamp: list[int]) -> None:
 def kept(store: Path) -> list[Prime]:
     """Read every readable prime of a store, newest file first."""
     times_deleted = times_forgotten(store)
-    primes = ((path, _read(path, times_deleted)) for path in _paths(store, {_PRIME}))
-    dated = [(_changed(path), prime) for path, prime in primes if prime is not None]
-    dated.sort(key=lambda entry: -entry[0])
-    return [prime for _, prime in dated]
+    paths_and_primes = ((path, _read(path, times_deleted)) for path in _paths(store, {_PRIME}))
+    times_and_primes = [
+        (_changed(path), prime) for path, prime in paths_and_primes if prime is not None
+    ]
+    times_and_primes.sort(key=lambda entry: -entry[0])
+    return [prime for _, prime in times_and_primes]
 
 
 def drop(store: Path, branch: str, space: str | None) -> None:
@@ -314,12 +324,12 @@ def forget(store: Path) -> None:
 
 def _count(path: Path) -> None:
     """Append a byte to a file, durably."""
-    handle = os.open(path, _COUNTING, 0o666)
+    descriptor = os.open(path, _COUNTING, 0o666)
     try:
-        os.write(handle, b".")
-        os.fsync(handle)
+        os.write(descriptor, b".")
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def _paths(store: Path, endings: Container[str]) -> Iterator[Path]:

@@ -37,12 +37,12 @@ class Full(Exception):
 
 def path_of(store: Path, session: str) -> Path:
     """Return the path of a session's file."""
-    name = quote(session, safe="")
-    if len(name) > _MOST_NAME:
+    stem = quote(session, safe="")
+    if len(stem) > _MOST_NAME:
         import hashlib  # noqa: PLC0415 - names are seldom so long
 
-        name = hashlib.sha256(session.encode()).hexdigest()
-    return store / FOLDER / f"{name}{ENDING}"
+        stem = hashlib.sha256(session.encode()).hexdigest()
+    return store / FOLDER / f"{stem}{ENDING}"
 
 
 def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool:
@@ -61,24 +61,24 @@ def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool
         raise Full("line")
     _make_folder(path.parent)
     for _ in range(_TRIES):
-        handle = take(path, os.O_CREAT)
+        descriptor = take(path, os.O_CREAT)
         try:
-            status = os.fstat(handle)
-            if not status.st_nlink:
+            file_status = os.fstat(descriptor)
+            if not file_status.st_nlink:
                 continue  # the file was ingested and removed while this process waited
-            size = status.st_size
+            size = file_status.st_size
             if size + len(line) > MOST_FILE or (not size and _is_full(path.parent)):
                 raise Full("file" if size else "folder")
-            tail = os.pread(handle, _TAIL, max(0, size - _TAIL))
-            if is_present(tail):
+            tail_bytes = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+            if is_present(tail_bytes):
                 return False
-            missing_newline = b"" if not tail or tail.endswith(b"\n") else b"\n"
-            _write(handle, missing_newline + line, size)
+            missing_newline = b"" if not tail_bytes or tail_bytes.endswith(b"\n") else b"\n"
+            _write(descriptor, missing_newline + line, size)
             if not size:
                 sync_folder(path.parent)
             return True
         finally:
-            os.close(handle)
+            os.close(descriptor)
     raise Full("tries")
 
 
@@ -90,22 +90,22 @@ def take(path: Path, flags: int = 0, *, waits: bool = True) -> int:
         OSError: the file cannot be opened.
     """
     flags |= os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    handle = os.open(path, flags, 0o666)
+    descriptor = os.open(path, flags, 0o666)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:
-        os.close(handle)
+        os.close(descriptor)
         raise
-    return handle
+    return descriptor
 
 
 def sync_folder(folder: Path) -> None:
     """Sync a folder to the disk, so that new and removed files in it stay so after a crash."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def _make_folder(folder: Path) -> None:
@@ -117,8 +117,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def _is_full(folder: Path) -> bool:
-    with os.scandir(folder) as files:
-        return sum(1 for _ in files) > MOST_FILES
+    with os.scandir(folder) as entries:
+        return sum(1 for _ in entries) > MOST_FILES
 
 
 def _write(handle: int, data: bytes, size: int) -> None:

@@ -26,7 +26,7 @@ class Embedder(Protocol):
 
     @property
     def stride(self) -> int:
-        """Characters to embed between two looks at the clock: a moment's work, or one request."""
+        """The number of characters to embed between two checks of the time limit."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Turn texts into vectors.

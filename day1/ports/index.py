@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
 TextId = int
 """The index's number of a kind and content hash; never used twice."""
 Again = bool | Sequence[TextId]
-"""Whether the same texts will be asked for again; or all texts that weigh the words."""
+"""Whether the same texts will be searched again; or the texts by which words are weighed."""
 
 
 class IndexLost(StoreUnavailable):
@@ -95,7 +95,7 @@ class Words(Protocol):
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> dict[TextId, float]:
-        """BM25 of the `texts` that have any of `terms`: the sum of the scores from `each`."""
+        """Return the BM25 of the `texts` that have any of `terms`: the sum of those from `each`."""
 
     def each(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
@@ -108,7 +108,7 @@ class Words(Protocol):
         """
 
     def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
-        """Content hashes by number, of the texts that `texts` would give."""
+        """Return the content hashes of texts by number; `texts` leaves out the same texts."""
 
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
         """Return texts by number; those of other kinds, and deleted ones, are left out."""
@@ -161,7 +161,7 @@ class Vectors(Protocol):
     def neighbours(
         self, kind: Kind, embedder: Embedder, vector: Vector, limit: int
     ) -> list[TextId] | None:
-        """Find about the nearest texts of all branches, nearest first; one may occur twice.
+        """Find approximately the nearest texts of all branches; a text may occur twice.
 
         None if this process could only tell by comparing all.
         """
@@ -173,7 +173,7 @@ class Vectors(Protocol):
         """
 
     def trouble(self) -> str | None:
-        """Why approximate neighbours are missing; None if they work or are not needed."""
+        """Return why approximate neighbours are missing; None if they work or are not needed."""
 
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]

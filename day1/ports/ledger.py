@@ -113,7 +113,7 @@ class Ledger(Protocol):
         """
 
     def exclusive(self, *names: str) -> AbstractContextManager[None]:
-        """Keep others from intents with these names during the block; without names, from all.
+        """Prevent other intents with these names during the block; without names, all others.
 
         Open intents of dead processes that have the names are recovered first.
 

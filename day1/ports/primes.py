@@ -23,7 +23,7 @@ class KeptPrime:
     pinned: tuple[str, ...]
     """The ids of the facts that were pinned at that commit."""
     evergreen: tuple[str, ...] | None
-    """Those of the last facts that say how to work; None: an earlier day1 did not note them."""
+    """The ids of the newest facts that say how to work; None: an earlier day1 did not note them."""
 
 
 @dataclass(frozen=True, slots=True)

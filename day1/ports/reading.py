@@ -52,7 +52,7 @@ class Reading(Protocol):
         """
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Some columns of the rows that `find` would give, as tuples.
+        """Return some columns of the rows that `find` would give, as tuples.
 
         In the order that the query says, else in that of ids, or with `created_after` in that of
         `created_at`.

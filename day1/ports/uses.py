@@ -34,7 +34,7 @@ class Uses(Protocol):
         """Return the use of every row that was shown, by id."""
 
     def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
-        """Return how the rows among these that were shown are used, by id; only the ids cost."""
+        """Return the use of each of these rows that was shown, by id; only the ids cost."""
 
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         """Return the `count` rows used most often, and the `count` used rows shown last."""

@@ -49,7 +49,7 @@ def test_what_may_be_unseen_merges_at_once_and_the_rest_becomes_a_review(store: 
     tiers = {row["theirs"]["fact_text"]: (row["tier"], row["why"]) for row in review["rows"]}
     assert tiers == {
         "policy": ("two", "two category=policy"),
-        "other": ("one", "no rule is about it"),
+        "other": ("one", "no rule applies to it"),
     }
     assert set(done["left"]) == {row["id"] for row in review["rows"]}
     assert (done["merged_count"], done["rejected_count"]) == (1, 0)

@@ -44,7 +44,9 @@ def test_a_date_ends_with_its_last_microsecond_and_a_time_is_its_own_end():
     ],
 )
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(InvalidRequest, match=r"^A time is ISO 8601, .*T10:00:00Z\.$") as refused:
+    with pytest.raises(
+        InvalidRequest, match=r"^A time must be ISO 8601, .*T10:00:00Z\.$"
+    ) as refused:
         parse(text)
     assert refused.value.details == {"given": text.strip()[:40]}
 

@@ -74,7 +74,7 @@ NEW = change(None, row(category="note"))
 def test_a_rule_is_about_what_fulfils_all_its_conditions(rule: str, about: bool) -> None:
     found = tier([rule], NEW)
     assert found == (Judged("none", rule.lower()) if about else Judged("one", found.why))
-    assert about or found.why == "no rule is about it"
+    assert about or found.why == "no rule applies to it"
 
 
 def test_of_rules_that_overlap_the_strictest_counts_whatever_their_order() -> None:
@@ -85,7 +85,7 @@ def test_of_rules_that_overlap_the_strictest_counts_whatever_their_order() -> No
 
 
 def test_no_rule_means_a_look() -> None:
-    assert tier([], NEW) == Judged("one", "no rule is about it")
+    assert tier([], NEW) == Judged("one", "no rule applies to it")
 
 
 @pytest.mark.parametrize(("before", "after"), [("policy", "note"), ("note", "policy")])
@@ -106,7 +106,7 @@ def test_everybody_who_made_a_change_counts() -> None:
     """A trusted agent's own fact that another edited is both of theirs."""
     rules = ["none agent=bot"]
     assert tier(rules, NEW).tier == "none"
-    assert tier(rules, NEW, edit("eve")) == Judged("one", "no rule is about it")
+    assert tier(rules, NEW, edit("eve")) == Judged("one", "no rule applies to it")
     old = change(row(agent_id="bot"), row(agent_id="bot", category="x"))
     assert tier(rules, old, edit("eve")).tier == "one"
     assert tier(rules, change(row(agent_id="eve"), row(agent_id="eve")), edit("bot")).tier == (
@@ -184,7 +184,7 @@ def test_deciding_what_the_target_holds_needs_a_look(
     tiers = judged(plan, rules, "side")
     assert {row_id: found.tier for row_id, found in tiers.items()} == expected
     assert all(
-        tiers[row_id].why == "what is held of it was decided on the branch"
+        tiers[row_id].why == "its held items were decided on the source branch"
         for row_id in expected.keys() - {"fact_a"}
     )
 

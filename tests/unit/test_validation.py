@@ -99,7 +99,7 @@ def test_the_rule_decides_what_becomes_of_a_secret() -> None:
         "This looks as if it holds an AWS access key; memory is shared and keeps its history."
     )
     assert secret_notes("ignore", KEY) == []
-    with pytest.raises(Refused, match="an AWS access key: leave it out") as caught:
+    with pytest.raises(Refused, match="an AWS access key: leave the secret out") as caught:
         secret_notes("refuse", KEY)
     assert caught.value.details["looks_like"] == "an AWS access key"
 
@@ -122,7 +122,9 @@ def test_a_name_beside_the_arguments_is_taken_if_it_is_one(given: object, name: 
 
 @pytest.mark.parametrize("given", ["a" * (MAX_LABEL + 1), "a\nb", "a\0"])
 def test_a_name_beside_the_arguments_is_short_and_printable(given: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"^X-Agent is a name of at most 255 printable char"):
+    with pytest.raises(
+        InvalidRequest, match=r"^X-Agent must be a name of at most 255 printable char"
+    ):
         named(given, "X-Agent")
 
 

@@ -122,7 +122,7 @@ def test_relations_and_timelines_are_asked_as_of_an_event(core: Session, branch:
     ("given", "said"),
     [
         ({"happened_at": "2024-01-01", "valid_until": "2023-01-01"}, "earlier than"),
-        ({"expires_at": "2001-01-01"}, "over already"),
+        ({"expires_at": "2001-01-01"}, "in the past"),
         ({"space": "*"}, "one space or none"),
         ({"space": "a\nb"}, "kind:name"),
         ({"sensitivity": "hush"}, "sensitivity"),

@@ -28,9 +28,9 @@ class Access:
 
     def __post_init__(self) -> None:
         """Derive the fields that every call reads."""
-        only_branch = self.branches[0] if len(self.branches) == 1 else "*"
+        only_pattern = self.branches[0] if len(self.branches) == 1 else "*"
         object.__setattr__(self, "scopes", SCOPES[: SCOPES.index(self.scope) + 1])
-        object.__setattr__(self, "home", None if set(only_branch) & set("*?[") else only_branch)
+        object.__setattr__(self, "home", None if set(only_pattern) & set("*?[") else only_pattern)
 
     def require(self, scope: Scope, what: str) -> None:
         """Check that the scope allows an action.
@@ -58,8 +58,10 @@ class Access:
 
     def sees(self, branch: str) -> bool:
         """Whether a branch of this name is within the limits; upper and lower case are equal."""
-        name = branch.lower()
-        return not self.branches or any(fnmatchcase(name, p.lower()) for p in self.branches)
+        folded_name = branch.lower()
+        return not self.branches or any(
+            fnmatchcase(folded_name, pattern.lower()) for pattern in self.branches
+        )
 
     def check(self, branch: str) -> None:
         """Check that a branch name is within the limits, whether or not the branch exists.

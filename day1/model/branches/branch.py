@@ -31,7 +31,7 @@ class Branch:
     tags: tuple[str, ...] = ()
     archived: bool = False
     closed: bool = False
-    """Whether it refuses writes and merges: it was squashed, or is a template or bundle."""
+    """Whether the branch refuses writes and merges: it was squashed, or is a template or bundle."""
     merged_tip: CommitId | None = None
     """The tip at which all of the branch was merged."""
     retired_tip: CommitId | None = None
@@ -39,12 +39,12 @@ class Branch:
     task_id: str | None = None
     """The task of the branch's rows, unless a writer names another."""
     agent_id: str | None = None
-    """The agent whose branch of a task it is; it is the author where a writer gives no name."""
+    """The agent whose task branch this is, and the author of writes that name no agent."""
     protection: tuple[str, ...] = ()
-    """Conditions of a merge into it (`review`, `gate`, `other`, `tiers`); it then takes no other
-    writes."""
+    """Requirements of a merge into this branch (`review`, `gate`, `other`, `tiers`). A branch with
+    any takes no other writes."""
     tiers: tuple[str, ...] = ()
-    """The rules of `tiers`, a line each, in the words of ledgers."""
+    """The rules of the requirement `tiers`, one a line, as the ledger stores them."""
     began_at: int | None = None
     """The past instant (microseconds UTC) whose state of its parent it began with; None if it began
     with the present state."""
@@ -59,7 +59,7 @@ class Branch:
 
     def with_notes(self, **notes: object) -> "Branch":
         """Return the branch with these notes set; a note that is None stays as it is."""
-        return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
+        return replace(self, **{name: note for name, note in notes.items() if note is not None})  # type: ignore[arg-type]  # the caller names fields
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -18,12 +18,12 @@ def check_name(name: str) -> str:
     Raises:
         InvalidRequest: the name breaks the rule; the message states it.
     """
-    parts = name.split("/")
+    name_parts = name.split("/")
     is_valid = (
         len(name) <= MAX_NAME
-        and all(_PART.fullmatch(part) for part in parts)
+        and all(_PART.fullmatch(name_part) for name_part in name_parts)
         and ".." not in name
-        and not any(part.endswith((".lock", ".")) for part in parts)
+        and not any(name_part.endswith((".lock", ".")) for name_part in name_parts)
         and not _HASH_LIKE.fullmatch(name)
         and name.upper() not in {"HEAD", "WORKING", "STAGED"}
     )
@@ -50,7 +50,7 @@ def branch_part(name: str) -> str:
 
 def numbered(name: str, taken_names: Iterable[str]) -> str:
     """Return the name, or the name with the first free number from 2 on."""
-    folded_names = {other.lower() for other in taken_names}
+    folded_names = {taken_name.lower() for taken_name in taken_names}
     if name.lower() not in folded_names:
         return name
     stem = name[: MAX_NAME - 6]

@@ -18,11 +18,11 @@ class ProtectionChange:
     """The agent who changed the protection, as far as day1 can tell."""
     token_id: str | None
     source: str | None
-    """The way in that was used: `user` is the command line or the pages."""
+    """The way by which the change was made: `user` is the command line or the pages."""
     required: tuple[str, ...]
-    """The requirements before."""
+    """The requirements before the change."""
     tiers_before: tuple[str, ...]
     requires: tuple[str, ...]
-    """The requirements after."""
+    """The requirements after the change."""
     tiers: tuple[str, ...]
     created_at: int

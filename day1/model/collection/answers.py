@@ -59,14 +59,14 @@ class _Part:
     numbers: Sequence[int]
 
     def records(self, numbers: Sequence[int]) -> list[Record]:
-        return [self.collection.records[number] for number in numbers]
+        return [self.collection.records[record_number] for record_number in numbers]
 
     def metric(self, name: str) -> list[tuple[int, Decimal]]:
-        number_by_record = self.collection.numbers(name)
+        value_by_record = self.collection.numbers(name)
         return [
-            (number, number_by_record[number])
-            for number in self.numbers
-            if number in number_by_record
+            (record_number, value_by_record[record_number])
+            for record_number in self.numbers
+            if record_number in value_by_record
         ]
 
 
@@ -77,47 +77,51 @@ def answer(collection: Collection, asked: Asked) -> Answer:
         InvalidRequest: an argument is missing, no record has a field, or no number can be compared.
             `fields` lists the fields that records have.
     """
-    operation = OPERATIONS[asked.operation]
-    return operation(_narrowed(collection, asked), asked)
+    compute_answer = OPERATIONS[asked.operation]
+    return compute_answer(_narrowed(collection, asked), asked)
 
 
 def shown_number(number: Decimal) -> str:
     """Write a number with all its digits, without an exponent or zeros at the end of a fraction."""
-    text = format(number, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in {"-0", ""} else text
+    digits = format(number, "f")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return "0" if digits in {"-0", ""} else digits
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values are the same: as numbers if both are some, else without letter case."""
-    first, second = number_in(one), number_in(other)
-    if first is not None and second is not None:
-        return first == second
+    """Whether two values are equal: as numbers if both are numbers, else without letter case."""
+    one_number, other_number = number_in(one), number_in(other)
+    if one_number is not None and other_number is not None:
+        return one_number == other_number
     return folded_value(one) == folded_value(other)
 
 
 def matching(collection: Collection, name: str, value: str) -> list[int]:
     """Find the records that have a value in a field; their numbers, in order."""
-    groups = collection.groups(name)
-    matching_groups = [numbers for other, numbers in groups.items() if same_value(other, value)]
-    return sorted(chain.from_iterable(matching_groups))
+    numbers_by_value = collection.groups(name)
+    matching_number_lists = [
+        record_numbers
+        for stored_value, record_numbers in numbers_by_value.items()
+        if same_value(stored_value, value)
+    ]
+    return sorted(chain.from_iterable(matching_number_lists))
 
 
 def _narrowed(collection: Collection, asked: Asked) -> _Part:
     if asked.value is None:
         return _Part(collection, range(len(collection.records)))
     if asked.field is None:
-        raise InvalidRequest("`value` needs `field`, whose value it is.")
-    name = _checked_name(collection, asked.field, "field")
-    return _Part(collection, matching(collection, name, asked.value))
+        raise InvalidRequest("`value` needs `field`: name the field that has this value.")
+    field_name = _checked_name(collection, asked.field, "field")
+    return _Part(collection, matching(collection, field_name, asked.value))
 
 
 def _checked_name(collection: Collection, name: str, argument: str) -> str:
     if collection.spelled(name):
         return name
     raise InvalidRequest(
-        f"No record has the field that `{argument}` names; `fields` lists the fields there are.",
+        f"No record has the field that `{argument}` names: choose one of those in `fields`.",
         fields=list(collection.names[:_MOST_NAMES]),
         record_count=len(collection.records),
     )
@@ -131,145 +135,166 @@ def _needed(name: str | None, argument: str, operation: str) -> str:
 
 def _metric(part: _Part, asked: Asked) -> tuple[str, list[tuple[int, Decimal]]]:
     """Return the name of the metric, and the numbers that the records have there."""
-    default = asked.field if asked.value is None else None
-    name = _needed(asked.metric or default, "metric", asked.operation)
-    argument = "metric" if asked.metric else "field"
-    numbers = part.metric(_checked_name(part.collection, name, argument))
-    if not numbers:
+    default_field = asked.field if asked.value is None else None
+    metric_name = _needed(asked.metric or default_field, "metric", asked.operation)
+    argument_name = "metric" if asked.metric else "field"
+    record_value_pairs = part.metric(_checked_name(part.collection, metric_name, argument_name))
+    if not record_value_pairs:
         raise InvalidRequest(
-            f"No matching record has a number in the field that `{argument}` names: there is "
+            f"No matching record has a number in the field that `{argument_name}` names: there is "
             "nothing to compare.",
             fields=list(part.collection.names[:_MOST_NAMES]),
             record_count=len(part.numbers),
         )
-    return name, numbers
+    return metric_name, record_value_pairs
 
 
 def _count(part: _Part, asked: Asked) -> Answer:
-    matched = _having_field(part, asked)
-    return Answer(str(len(matched)), part.records(matched), len(matched))
+    matched_numbers = _having_field(part, asked)
+    return Answer(str(len(matched_numbers)), part.records(matched_numbers), len(matched_numbers))
 
 
 def _filter(part: _Part, asked: Asked) -> Answer:
     _needed(asked.field, "field", "filter")
-    matched = part.records(_having_field(part, asked))
-    shown_ids = ", ".join(record.id for record in matched[: asked.k])
-    return Answer(shown_ids, matched, len(matched))
+    matched_records = part.records(_having_field(part, asked))
+    shown_ids = ", ".join(record.id for record in matched_records[: asked.k])
+    return Answer(shown_ids, matched_records, len(matched_records))
 
 
 def _having_field(part: _Part, asked: Asked) -> Sequence[int]:
-    """Return the records with the field, or all if no field is asked for."""
+    """Return the numbers of the records with the field, or of all if no field is asked for."""
     if asked.field is None or asked.value is not None:
         return part.numbers
-    value_by_number = part.collection.column(_checked_name(part.collection, asked.field, "field"))
-    return [number for number in part.numbers if number in value_by_number]
+    value_by_record = part.collection.column(_checked_name(part.collection, asked.field, "field"))
+    return [record_number for record_number in part.numbers if record_number in value_by_record]
 
 
 def _distinct(part: _Part, asked: Asked) -> Answer:
-    name = _checked_name(part.collection, _needed(asked.field, "field", "distinct"), "field")
-    value_by_number = part.collection.column(name)
-    counts: dict[str, int] = {}
-    spellings: dict[str, str] = {}
-    matched_numbers = [number for number in part.numbers if number in value_by_number]
-    for number in matched_numbers:
-        key = folded_value(value_by_number[number])
-        spellings.setdefault(key, value_by_number[number].strip())
-        counts[key] = counts.get(key, 0) + 1
-    values: list[Json] = [
-        {"value": spellings[key], "count": counts[key]} for key in list(counts)[:_MOST_VALUES]
+    field_name = _checked_name(part.collection, _needed(asked.field, "field", "distinct"), "field")
+    value_by_record = part.collection.column(field_name)
+    count_by_value: dict[str, int] = {}
+    spelling_by_value: dict[str, str] = {}
+    matched_numbers = [
+        record_number for record_number in part.numbers if record_number in value_by_record
     ]
-    metadata: dict[str, Json] = {"distinct_count": len(counts), "values": values}
-    shown_values = ", ".join(list(spellings.values())[:_MOST_VALUES])
+    for record_number in matched_numbers:
+        value_key = folded_value(value_by_record[record_number])
+        spelling_by_value.setdefault(value_key, value_by_record[record_number].strip())
+        count_by_value[value_key] = count_by_value.get(value_key, 0) + 1
+    value_counts: list[Json] = [
+        {"value": spelling_by_value[value_key], "count": count_by_value[value_key]}
+        for value_key in list(count_by_value)[:_MOST_VALUES]
+    ]
+    metadata: dict[str, Json] = {"distinct_count": len(count_by_value), "values": value_counts}
+    shown_values = ", ".join(list(spelling_by_value.values())[:_MOST_VALUES])
     return Answer(shown_values, part.records(matched_numbers), len(matched_numbers), metadata)
 
 
 def _top_k(part: _Part, asked: Asked) -> Answer:
-    name, numbers = _metric(part, asked)
-    best_pairs = sorted(numbers, key=lambda pair: -pair[1])[: asked.k]
-    values: list[Json] = [shown_number(value) for _, value in best_pairs]
-    records = part.records([number for number, _ in best_pairs])
+    metric_name, record_value_pairs = _metric(part, asked)
+    best_pairs = sorted(record_value_pairs, key=lambda pair: -pair[1])[: asked.k]
+    shown_values: list[Json] = [shown_number(value) for _, value in best_pairs]
+    best_records = part.records([record_number for record_number, _ in best_pairs])
     return Answer(
-        ", ".join(record.id for record in records),
-        records,
-        len(numbers),
-        _about(part, name, numbers, values=values),
+        ", ".join(record.id for record in best_records),
+        best_records,
+        len(record_value_pairs),
+        _about(part, metric_name, record_value_pairs, values=shown_values),
     )
 
 
 def _extreme(best_of: Callable[[list[Decimal]], Decimal]) -> Callable[[_Part, Asked], Answer]:
     def extreme(part: _Part, asked: Asked) -> Answer:
-        name, numbers = _metric(part, asked)
-        best_value = best_of([value for _, value in numbers])
-        records = part.records([number for number, value in numbers if value == best_value])
-        metadata = _about(part, name, numbers, value=shown_number(best_value))
-        return Answer(", ".join(r.id for r in records), records, len(numbers), metadata)
+        metric_name, record_value_pairs = _metric(part, asked)
+        best_value = best_of([value for _, value in record_value_pairs])
+        best_records = part.records(
+            [record_number for record_number, value in record_value_pairs if value == best_value]
+        )
+        metadata = _about(part, metric_name, record_value_pairs, value=shown_number(best_value))
+        return Answer(
+            ", ".join(record.id for record in best_records),
+            best_records,
+            len(record_value_pairs),
+            metadata,
+        )
 
     return extreme
 
 
 def _sum(part: _Part, asked: Asked) -> Answer:
-    name, numbers = _metric(part, asked)
-    records = part.records([number for number, _ in numbers])
-    total = shown_number(total_of([value for _, value in numbers]))
-    return Answer(total, records, len(numbers), _about(part, name, numbers))
+    metric_name, record_value_pairs = _metric(part, asked)
+    matched_records = part.records([record_number for record_number, _ in record_value_pairs])
+    shown_total = shown_number(total_of([value for _, value in record_value_pairs]))
+    return Answer(
+        shown_total,
+        matched_records,
+        len(record_value_pairs),
+        _about(part, metric_name, record_value_pairs),
+    )
 
 
 def _average(part: _Part, asked: Asked) -> Answer:
-    name, numbers = _metric(part, asked)
-    average, is_rounded = average_of([value for _, value in numbers])
-    records = part.records([number for number, _ in numbers])
-    metadata = _about(part, name, numbers, rounded=is_rounded)
-    return Answer(shown_number(average), records, len(numbers), metadata)
+    metric_name, record_value_pairs = _metric(part, asked)
+    average, is_rounded = average_of([value for _, value in record_value_pairs])
+    matched_records = part.records([record_number for record_number, _ in record_value_pairs])
+    metadata = _about(part, metric_name, record_value_pairs, rounded=is_rounded)
+    return Answer(shown_number(average), matched_records, len(record_value_pairs), metadata)
 
 
 def _about(
     part: _Part, name: str, numbers: Sequence[tuple[int, Decimal]], **more: Json
 ) -> dict[str, Json]:
-    """Return the metadata of an answer from numbers: the metric, and the records without one."""
+    """Return the metadata of an answer: the metric, and how many records have no number there."""
     return {"metric": name, "without_number": len(part.numbers) - len(numbers), **more}
 
 
 def _compare(part: _Part, asked: Asked) -> Answer:
     """Compare two groups by the average of a metric, or by their size without one."""
-    name = _checked_name(
+    field_name = _checked_name(
         part.collection, _needed(asked.group_field, "group_field", "compare"), "group_field"
     )
     if asked.group_a is None or asked.group_b is None:
         raise InvalidRequest("`compare` needs `group_a` and `group_b`: two values of the field.")
     if same_value(asked.group_a, asked.group_b):
-        raise InvalidRequest("`group_a` and `group_b` are the same group: name two.")
-    part_numbers = frozenset(part.numbers)
-    sides = [
-        [number for number in matching(part.collection, name, group) if number in part_numbers]
+        raise InvalidRequest("`group_a` and `group_b` are the same group: name two different ones.")
+    numbers_in_part = frozenset(part.numbers)
+    record_numbers_of_groups = [
+        [
+            record_number
+            for record_number in matching(part.collection, field_name, group)
+            if record_number in numbers_in_part
+        ]
         for group in (asked.group_a, asked.group_b)
     ]
-    described, parts = [], []
-    for group, side in zip((asked.group_a, asked.group_b), sides, strict=True):
-        if not side:
+    group_summaries, sums_and_counts = [], []
+    for group, group_record_numbers in zip(
+        (asked.group_a, asked.group_b), record_numbers_of_groups, strict=True
+    ):
+        if not group_record_numbers:
             raise InvalidRequest(
-                "A group has no record: there is nothing to compare.", group=group[:80]
+                "A group has no record: name another value of the field.", group=group[:80]
             )
-        numbers = [Decimal(len(side))]
-        about: dict[str, Json] = {"group": group, "count": len(side)}
+        group_values = [Decimal(len(group_record_numbers))]
+        group_summary: dict[str, Json] = {"group": group, "count": len(group_record_numbers)}
         if asked.metric is not None:
-            _, pairs = _metric(_Part(part.collection, side), asked)
-            numbers = [value for _, value in pairs]
-            average, is_rounded = average_of(numbers)
-            about |= {"average": shown_number(average), "rounded": is_rounded}
-        described.append(about)
-        parts.append((total_of(numbers), Decimal(len(numbers))))
+            _, record_value_pairs = _metric(_Part(part.collection, group_record_numbers), asked)
+            group_values = [value for _, value in record_value_pairs]
+            average, is_rounded = average_of(group_values)
+            group_summary |= {"average": shown_number(average), "rounded": is_rounded}
+        group_summaries.append(group_summary)
+        sums_and_counts.append((total_of(group_values), Decimal(len(group_values))))
     # Two fractions are compared by their products, which are exact.
-    (sum_a, count_a), (sum_b, count_b) = parts
-    first, second = _EXACT.multiply(sum_a, count_b), _EXACT.multiply(sum_b, count_a)
-    higher_group = asked.group_a if first > second else asked.group_b
-    matched = sorted({*sides[0], *sides[1]})
+    (sum_a, count_a), (sum_b, count_b) = sums_and_counts
+    scaled_sum_a, scaled_sum_b = _EXACT.multiply(sum_a, count_b), _EXACT.multiply(sum_b, count_a)
+    higher_group = asked.group_a if scaled_sum_a > scaled_sum_b else asked.group_b
+    matched_numbers = sorted({*record_numbers_of_groups[0], *record_numbers_of_groups[1]})
     metadata: dict[str, Json] = {
         "by": "count" if asked.metric is None else "average",
         "metric": asked.metric,
-        "groups": list[Json](described),
+        "groups": list[Json](group_summaries),
     }
-    shown_answer = EQUAL if first == second else higher_group
-    return Answer(shown_answer, part.records(matched), len(matched), metadata)
+    shown_answer = EQUAL if scaled_sum_a == scaled_sum_b else higher_group
+    return Answer(shown_answer, part.records(matched_numbers), len(matched_numbers), metadata)
 
 
 def total_of(numbers: Sequence[Decimal]) -> Decimal:
@@ -283,13 +308,13 @@ def total_of(numbers: Sequence[Decimal]) -> Decimal:
 def average_of(numbers: Sequence[Decimal]) -> tuple[Decimal, bool]:
     """Return the average of one number or more, and whether it had to be rounded."""
     total, count = total_of(numbers), Decimal(len(numbers))
-    rounded = _ROUNDED.divide(total, count)
-    if _EXACT.multiply(rounded, count) == total:
-        return rounded, False
+    rounded_average = _ROUNDED.divide(total, count)
+    if _EXACT.multiply(rounded_average, count) == total:
+        return rounded_average, False
     try:
         return _EXACT.divide(total, count), False
     except Inexact:
-        return rounded, True
+        return rounded_average, True
 
 
 OPERATIONS: Final[Mapping[str, Callable[[_Part, Asked], Answer]]] = {

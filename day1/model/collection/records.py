@@ -66,7 +66,7 @@ class Collection:
     """Records in the order of their rows, with the names and values of their fields."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Hold records; columns, groups and numbers are computed once, at first use."""
+        """Create a collection; columns, groups and numbers are computed once, at first use."""
         self.records = tuple(records)
         self._columns: dict[_Spelled, dict[int, str]] = {}
         self._groups: dict[_Spelled, dict[str, list[int]]] = {}
@@ -75,53 +75,61 @@ class Collection:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """All names of fields as they are written, the most frequent ones first."""
-        counts: dict[str, int] = {}
+        count_by_name: dict[str, int] = {}
         for record in self.records:
             for name in record.fields:
-                counts[name] = counts.get(name, 0) + 1
-        return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+                count_by_name[name] = count_by_name.get(name, 0) + 1
+        return tuple(sorted(count_by_name, key=lambda name: (-count_by_name[name], name)))
 
     @cached_property
     def _spellings(self) -> Mapping[str, tuple[str, ...]]:
-        spellings: dict[str, tuple[str, ...]] = {}
+        spellings_by_name: dict[str, tuple[str, ...]] = {}
         for name in self.names:
-            key = folded(name)
-            spellings[key] = (*spellings.get(key, ()), name)
-        return spellings
+            folded_name = folded(name)
+            spellings_by_name[folded_name] = (*spellings_by_name.get(folded_name, ()), name)
+        return spellings_by_name
 
     def spelled(self, name: str) -> tuple[str, ...]:
-        """Find how a field is spelled; letter case, spaces, `-` and `_` make no difference."""
+        """Find the spellings of a field, whatever its letter case, spaces, `-` and `_`."""
         return (name,) if name in self.names else self._spellings.get(folded(name), ())
 
     def column(self, name: str) -> Mapping[int, str]:
         """Return a field's values by the number of their record."""
-        key = self.spelled(name)
-        if key not in self._columns:
-            value_by_number: dict[int, str] = {}
-            for spelled in reversed(key):  # the most frequent spelling is put in last, and stays
-                value_by_number |= {
-                    n: r.fields[spelled] for n, r in enumerate(self.records) if spelled in r.fields
+        spellings = self.spelled(name)
+        if spellings not in self._columns:
+            value_by_record: dict[int, str] = {}
+            # The most frequent spelling is put in last, and stays.
+            for spelling in reversed(spellings):
+                value_by_record |= {
+                    record_number: record.fields[spelling]
+                    for record_number, record in enumerate(self.records)
+                    if spelling in record.fields
                 }
-            self._columns[key] = dict(sorted(value_by_number.items()))
-        return self._columns[key]
+            self._columns[spellings] = dict(sorted(value_by_record.items()))
+        return self._columns[spellings]
 
     def groups(self, name: str) -> Mapping[str, Sequence[int]]:
-        """Return the numbers of the records by their value of a field."""
-        key = self.spelled(name)
-        if key not in self._groups:
-            groups: dict[str, list[int]] = {}
-            for number, value in self.column(name).items():
-                groups.setdefault(value, []).append(number)
-            self._groups[key] = groups
-        return self._groups[key]
+        """Return the numbers of the records that have each value of a field, by value."""
+        spellings = self.spelled(name)
+        if spellings not in self._groups:
+            numbers_by_value: dict[str, list[int]] = {}
+            for record_number, value in self.column(name).items():
+                numbers_by_value.setdefault(value, []).append(record_number)
+            self._groups[spellings] = numbers_by_value
+        return self._groups[spellings]
 
     def numbers(self, name: str) -> Mapping[int, Decimal]:
         """Return a field's numbers by the number of their record; other values are left out."""
-        key = self.spelled(name)
-        if key not in self._numbers:
-            pairs = ((n, number_in(value)) for n, value in self.column(name).items())
-            self._numbers[key] = {n: value for n, value in pairs if value is not None}
-        return self._numbers[key]
+        spellings = self.spelled(name)
+        if spellings not in self._numbers:
+            parsed_values = (
+                (record_number, number_in(value))
+                for record_number, value in self.column(name).items()
+            )
+            self._numbers[spellings] = {
+                record_number: value for record_number, value in parsed_values if value is not None
+            }
+        return self._numbers[spellings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +153,10 @@ def folded_value(value: str) -> str:
 
 def number_in(text: str) -> Decimal | None:
     """Read a number, with or without commas between thousands; None for any other text."""
-    stripped = text.strip()
-    if len(stripped) > _LONGEST_NUMBER or _NUMBER.fullmatch(stripped) is None:
+    stripped_text = text.strip()
+    if len(stripped_text) > _LONGEST_NUMBER or _NUMBER.fullmatch(stripped_text) is None:
         return None
-    return Decimal(stripped.replace(",", ""))
+    return Decimal(stripped_text.replace(",", ""))
 
 
 def collect(sources: Iterable[Source]) -> Collection:
@@ -158,11 +166,13 @@ def collect(sources: Iterable[Source]) -> Collection:
 
 def records_of(source: Source) -> list[Record]:
     """Read the records of a row: those of its structure, else those of its text."""
-    records = _of_structure(source) or list(_of_text(source.text))
-    has_several = len(records) > 1
+    parsed_records = _of_structure(source) or list(_of_text(source.text))
+    has_several = len(parsed_records) > 1
     return [
-        Record(_own_id(fields) or _numbered(source.id, at, has_several), source.id, fields, text)
-        for at, (fields, text) in enumerate(records, 1)
+        Record(
+            _own_id(fields) or _numbered(source.id, position, has_several), source.id, fields, text
+        )
+        for position, (fields, text) in enumerate(parsed_records, 1)
     ]
 
 
@@ -179,29 +189,35 @@ def _own_id(fields: Mapping[str, str]) -> str | None:
 
 
 def _of_structure(source: Source) -> list[_Read]:
-    parsed = None if source.structure is None else _parse_json(source.structure)
-    return [(fields, source.text) for fields in _objects(parsed)]
+    parsed_json = None if source.structure is None else _parse_json(source.structure)
+    return [(fields, source.text) for fields in _objects(parsed_json)]
 
 
 def _of_text(text: str) -> Iterator[_Read]:
     if text.count(":") < _FEWEST and "|" not in text and "{" not in text:
         return  # most memories are sentences
-    stripped = text.strip()
-    if stripped[:1] in {"{", "["}:
-        whole_objects = list(_objects(_parse_json(stripped)))
-        if whole_objects:
-            is_one_object = len(whole_objects) == 1
-            yield from ((f, stripped if is_one_object else canonical(f)) for f in whole_objects)
+    stripped_text = text.strip()
+    if stripped_text[:1] in {"{", "["}:
+        object_fields = list(_objects(_parse_json(stripped_text)))
+        if object_fields:
+            is_one_object = len(object_fields) == 1
+            yield from (
+                (
+                    fields,
+                    stripped_text if is_one_object else canonical(fields),
+                )
+                for fields in object_fields
+            )
             return
     lines = text.splitlines()
-    table_lines = 0
-    for is_table, block in groupby(lines, lambda line: "|" in line):
-        block_lines = list(block)
+    table_record_count = 0
+    for is_table, line_group in groupby(lines, lambda line: "|" in line):
+        block_lines = list(line_group)
         if is_table:
-            table = list(_table(block_lines))
-            table_lines += len(table)
-            yield from table
-    has_records = table_lines > 0
+            table_records = list(_table(block_lines))
+            table_record_count += len(table_records)
+            yield from table_records
+    has_records = table_record_count > 0
     for line in lines:
         if line.lstrip()[:1] == "{":
             for fields in _objects(_parse_json(line)):
@@ -212,7 +228,7 @@ def _of_text(text: str) -> Iterator[_Read]:
 
 
 def _parse_json(text: str) -> Any:
-    """Read JSON with numbers as they are written; None if it is none, or nested too deep."""
+    """Parse JSON, with numbers as text; None if the text is not JSON or is nested too deep."""
     try:
         return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
     except (ValueError, RecursionError):
@@ -220,26 +236,26 @@ def _parse_json(text: str) -> Any:
 
 
 def _objects(value: Any) -> Iterator[dict[str, str]]:
-    for each in value if isinstance(value, list) else [value]:
-        if isinstance(each, dict) and (fields := dict(_flat(each))):
+    for element in value if isinstance(value, list) else [value]:
+        if isinstance(element, dict) and (fields := dict(_flat(element))):
             yield fields
 
 
 def _flat(value: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:
-    for name, each in value.items():
-        if isinstance(each, str):
-            yield before + name, each
-        elif isinstance(each, bool):
-            yield before + name, "true" if each else "false"
-        elif isinstance(each, dict) and depth < _DEPTH:
-            yield from _flat(each, f"{before}{name}.", depth + 1)
-        elif each is not None:
-            yield before + name, _listed(each)
+    for name, field_value in value.items():
+        if isinstance(field_value, str):
+            yield before + name, field_value
+        elif isinstance(field_value, bool):
+            yield before + name, "true" if field_value else "false"
+        elif isinstance(field_value, dict) and depth < _DEPTH:
+            yield from _flat(field_value, f"{before}{name}.", depth + 1)
+        elif field_value is not None:
+            yield before + name, _listed(field_value)
 
 
 def _listed(value: Any) -> str:
     """Write a list or a deep object as text."""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(element, str) for element in value):
         return ", ".join(value)
     try:
         return canonical(value)
@@ -249,18 +265,18 @@ def _listed(value: Any) -> str:
 
 def _table(lines: Sequence[str]) -> Iterator[_Read]:
     """Read the tables in lines with bars: a head, a rule below it, and rows."""
-    head: list[str] = []
-    above: list[str] = []
+    header_cells: list[str] = []
+    previous_cells: list[str] = []
     for line in lines:
         cells = _cells(line)
-        if not head and len(cells) == len(above) and all(map(_is_rule, cells)):
-            head = above
-        elif head:
-            pairs = zip(head, cells, strict=False)
-            fields = {name: cell for name, cell in pairs if name and cell}
+        if not header_cells and len(cells) == len(previous_cells) and all(map(_is_rule, cells)):
+            header_cells = previous_cells
+        elif header_cells:
+            named_cells = zip(header_cells, cells, strict=False)
+            fields = {name: cell for name, cell in named_cells if name and cell}
             if fields:
                 yield fields, line.strip()
-        above = cells if len(cells) <= _MOST_FIELDS else []
+        previous_cells = cells if len(cells) <= _MOST_FIELDS else []
 
 
 def _cells(line: str) -> list[str]:
@@ -274,21 +290,21 @@ def _is_rule(cell: str) -> bool:
 
 
 def _pairs(lines: Sequence[str]) -> Iterator[_Read]:
-    """Read paragraphs with two `key: value` lines or more; a name that comes again begins anew."""
-    for is_empty, block in groupby(lines, lambda line: not line.strip()):
+    """Parse paragraphs with two or more `key: value` lines; a repeated key begins a new record."""
+    for is_empty, line_group in groupby(lines, lambda line: not line.strip()):
         if is_empty:
             continue
         fields: dict[str, str] = {}
-        part: list[str] = []
-        for line in block:
-            pair = pair_in(line)
-            if pair is not None and pair[0] in fields:
-                yield from _two_or_more(fields, part)
-                fields, part = {}, []
-            if pair is not None and len(fields) < _MOST_FIELDS:
-                fields[pair[0]] = pair[1]
-                part.append(line.strip())
-        yield from _two_or_more(fields, part)
+        record_lines: list[str] = []
+        for line in line_group:
+            name_and_value = pair_in(line)
+            if name_and_value is not None and name_and_value[0] in fields:
+                yield from _two_or_more(fields, record_lines)
+                fields, record_lines = {}, []
+            if name_and_value is not None and len(fields) < _MOST_FIELDS:
+                fields[name_and_value[0]] = name_and_value[1]
+                record_lines.append(line.strip())
+        yield from _two_or_more(fields, record_lines)
 
 
 def _two_or_more(fields: dict[str, str], part: Sequence[str]) -> Iterator[_Read]:
@@ -297,9 +313,9 @@ def _two_or_more(fields: dict[str, str], part: Sequence[str]) -> Iterator[_Read]
 
 
 def pair_in(line: str) -> tuple[str, str] | None:
-    """Read a `key: value` line, with or without the mark of a list before it; None if it is none.
+    """Parse a `key: value` line, with or without a list mark before it; None for any other line.
 
-    A name has no more than four words, so that a sentence with a colon is none.
+    A name has no more than four words, so that a sentence with a colon is not such a line.
     """
     name, colon, value = line.strip().lstrip("-*\u2022 ").partition(":")
     name, value = name.strip().strip("*").strip(), value.strip().removeprefix("**").strip()

@@ -23,18 +23,23 @@ def checked_conditions(where: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         ValueError: there is another operator.
     """
-    for asked in where.values():
-        unknown = [name for name in asked if name not in OPERATORS] if _has_operators(asked) else []
-        if unknown:
+    for condition in where.values():
+        unknown_operators = (
+            [name for name in condition if name not in OPERATORS]
+            if _has_operators(condition)
+            else []
+        )
+        if unknown_operators:
             raise ValueError(
-                f"has the unknown operator {unknown[0][:40]!r}; known are: {', '.join(OPERATORS)}"
+                f"has the unknown operator {unknown_operators[0][:40]!r}; the operators are: "
+                f"{', '.join(OPERATORS)}"
             )
     return where
 
 
 def meets(value: Any, where: Mapping[str, Any]) -> bool:
     """Whether a JSON value meets all conditions."""
-    return all(_fits(_at(value, key), asked) for key, asked in where.items())
+    return all(_fits(_at(value, key), condition) for key, condition in where.items())
 
 
 def _fits(found: Any, asked: Any) -> bool:
@@ -52,9 +57,9 @@ def _compare(found: Any, operator: str, operand: Any) -> bool:
         return same_json(found, operand)
     if operator == "$ne":
         return not same_json(found, operand)
-    numbers = _is_number(found) and _is_number(operand)
+    are_numbers = _is_number(found) and _is_number(operand)
     are_texts = isinstance(found, str) and isinstance(operand, str)
-    return (numbers or are_texts) and _ORDERS[operator](found, operand)
+    return (are_numbers or are_texts) and _ORDERS[operator](found, operand)
 
 
 def _is_number(value: Any) -> bool:
@@ -62,13 +67,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _at(value: Any, key: str) -> Any:
-    """Return what a value has at a key, else at the path that the key is."""
+    """Return the value at a key, else at the path that the key spells; None if there is none."""
     if isinstance(value, Mapping) and key in value:
         return value[key]
-    for part in key.split("."):
-        if not isinstance(value, Mapping) or part not in value:
+    for path_part in key.split("."):
+        if not isinstance(value, Mapping) or path_part not in value:
             return None
-        value = value[part]
+        value = value[path_part]
     return value
 
 

@@ -24,20 +24,20 @@ def as_kept(value: Any, most: int = MAX_TEXT) -> str:
     Raises:
         ValueError: it is no JSON, or longer or deeper than what is kept.
     """
-    for part in _parts(value, 1):
-        if part is not None and not isinstance(part, str | int | float):
-            raise ValueError(f"must be JSON: a value of type {type(part).__name__} is not")
-        if isinstance(part, str):
-            clean(part)
-        elif isinstance(part, float) and not math.isfinite(part):
+    for key_or_value in _parts(value, 1):
+        if key_or_value is not None and not isinstance(key_or_value, str | int | float):
+            raise ValueError(f"must be JSON: a value of type {type(key_or_value).__name__} is not")
+        if isinstance(key_or_value, str):
+            clean(key_or_value)
+        elif isinstance(key_or_value, float) and not math.isfinite(key_or_value):
             raise ValueError("numbers must be finite")
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        json_text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
-    if len(text) > most:
-        raise TooLong(len(text), most)
-    return text
+    if len(json_text) > most:
+        raise TooLong(len(json_text), most)
+    return json_text
 
 
 def readable_json(value: Any) -> None:
@@ -46,11 +46,11 @@ def readable_json(value: Any) -> None:
     Raises:
         ValueError: it does not hold.
     """
-    for part in _parts(value, 1):
-        if isinstance(part, float) and not math.isfinite(part):
+    for key_or_value in _parts(value, 1):
+        if isinstance(key_or_value, float) and not math.isfinite(key_or_value):
             raise ValueError("numbers must be finite")
-        if isinstance(part, str):
-            clean(part.replace("\0", ""))
+        if isinstance(key_or_value, str):
+            clean(key_or_value.replace("\0", ""))
 
 
 def kept_json(value: Any) -> Any:
@@ -69,7 +69,7 @@ def from_kept(stored: str) -> Any:
 
 
 def text_of_entry(value: Mapping[str, Any]) -> str:
-    """Write the text of an entry: its `text` if it has nothing else, else as `flattened`.
+    """Return the text of an entry: its `text` if that is its only key, else all of it `flattened`.
 
     `entry_of_text` reads the first kind back, so a person may edit that text.
     """
@@ -78,12 +78,12 @@ def text_of_entry(value: Mapping[str, Any]) -> str:
 
 
 def entry_of_text(text: str) -> dict[str, Any]:
-    """Read the text that a person gave an entry: JSON if it is an object, else its `text`."""
+    """Parse a person's text for an entry: a JSON object is the entry, other text its `text`."""
     try:
-        value = json.loads(text)
+        parsed_value = json.loads(text)
     except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {"text": text}
+        parsed_value = None
+    return parsed_value if isinstance(parsed_value, dict) else {"text": text}
 
 
 def flattened(value: Any) -> str:
@@ -91,40 +91,46 @@ def flattened(value: Any) -> str:
 
     A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
     """
-    text = unicodedata.normalize("NFC", whole_text(value))
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - len(_CUT)] + _CUT
+    normalized_text = unicodedata.normalize("NFC", whole_text(value))
+    return (
+        normalized_text
+        if len(normalized_text) <= MAX_TEXT
+        else normalized_text[: MAX_TEXT - len(_CUT)] + _CUT
+    )
 
 
 def whole_text(value: Any) -> str:
-    """Write all of JSON as text, as `flattened` does, which cuts it."""
+    """Write JSON as text as `flattened` does, but without cutting it."""
     if isinstance(value, str) and value.strip():
         return value
-    return "\n".join(f"{path}: {leaf}" if path else leaf for path, leaf in _lines(value, ""))
+    return "\n".join(
+        f"{path}: {leaf_text}" if path else leaf_text for path, leaf_text in _lines(value, "")
+    )
 
 
 def _parts(value: Any, depth: int) -> Iterator[Any]:
     if depth > _DEEPEST:
         raise ValueError(f"must have at most {_DEEPEST} levels")
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner_value in value.items():
             if not isinstance(key, str):
                 raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
             yield key
-            yield from _parts(inner, depth + 1)
+            yield from _parts(inner_value, depth + 1)
     elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner, depth + 1)
+        for inner_value in value:
+            yield from _parts(inner_value, depth + 1)
     else:
         yield value
 
 
 def _lines(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value:
-        for key, inner in value.items():
-            yield from _lines(inner, f"{path}.{key}" if path else key)
+        for key, inner_value in value.items():
+            yield from _lines(inner_value, f"{path}.{key}" if path else key)
     elif isinstance(value, list) and value:
-        for number, inner in enumerate(value):
-            yield from _lines(inner, f"{path}[{number}]")
+        for index, inner_value in enumerate(value):
+            yield from _lines(inner_value, f"{path}[{index}]")
     elif isinstance(value, str) and value.strip():
         yield path, value
     else:

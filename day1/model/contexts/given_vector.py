@@ -33,19 +33,19 @@ def sound_vector(values: list[float]) -> list[float]:
     if not all(math.isfinite(value) for value in values):
         raise ValueError("must hold finite numbers only")
     try:
-        length = math.hypot(*array("f", values))
+        norm = math.hypot(*array("f", values))
     except OverflowError:
-        length = math.inf
-    if not _LEAST < length < math.inf:
+        norm = math.inf
+    if not _LEAST < norm < math.inf:
         raise ValueError("must have a length above zero, and fit into 32-bit numbers")
     return values
 
 
 def as_kept(*vectors: Sequence[float]) -> str:
     """Write vectors of one dimension for the column `vector`: 32-bit floats in base64."""
-    values = [value for vector in vectors for value in vector]
+    joined_values = [value for vector in vectors for value in vector]
     return json.dumps(
-        {"dimension": len(vectors[0]), "values": base64.b64encode(_little(values)).decode()},
+        {"dimension": len(vectors[0]), "values": base64.b64encode(_little(joined_values)).decode()},
         separators=(",", ":"),
     )
 
@@ -77,14 +77,14 @@ def from_kept(stored: str) -> list[float]:
 
 
 def _little(values: Sequence[float]) -> bytes:
-    numbers = array("f", values)
+    floats = array("f", values)
     if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+        floats.byteswap()
+    return floats.tobytes()
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """Compute the cosine of two vectors of one dimension."""
-    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
-    lengths = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
-    return max(-1.0, min(1.0, dot / lengths))
+    dot_product = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    product_of_norms = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+    return max(-1.0, min(1.0, dot_product / product_of_norms))

@@ -38,7 +38,7 @@ def value_too_large(key: str) -> ValueTooLarge:
 
 
 def memory_id(space: str | None, name: str) -> str:
-    """Derive the id of the fact that a caller calls `name` in a space."""
+    """Derive the id of the fact that a caller named `name` in a space."""
     return derived_id(FACT.prefix, None, "memory", space or "", name)
 
 
@@ -56,7 +56,7 @@ _VERSIONED: Final = ("content_hash", "tags", "expires_at")
 
 
 def version_of(context: Mapping[str, Cell]) -> str:
-    """Write the parts of a context that its facts repeat: equal versions become equal facts."""
+    """Return the version of a context: as JSON, the columns that are copied to its facts."""
     return canonical([context[column] for column in _VERSIONED])
 
 
@@ -68,15 +68,15 @@ def promotion_note(context: Mapping[str, Cell], passages: int) -> str:
 
 
 def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
-    """Read a promotion note: the number of passages; 0 if it is of another version of the context.
+    """Read the number of passages from a promotion note; 0 if the context has changed since.
 
     None if it does not say, as those of earlier versions of day1.
     """
     detail_object = read_detail(detail)
-    version, passages = detail_object.get("version"), detail_object.get("passages")
-    if version is None or not isinstance(passages, int):
+    noted_version, passage_count = detail_object.get("version"), detail_object.get("passages")
+    if noted_version is None or not isinstance(passage_count, int):
         return None
-    return passages if version == short_hash(version_of(context)) else 0
+    return passage_count if noted_version == short_hash(version_of(context)) else 0
 
 
 def sensitivity(
@@ -85,16 +85,19 @@ def sensitivity(
     """Return how sensitive a memory is: the given value, else that of its JSON or a tag."""
     if value is not None:
         return value
-    inner_value = inside.get("sensitivity") if isinstance(inside, Mapping) else None
-    if isinstance(inner_value, str) and inner_value.strip().casefold() == SECRET:
+    inner_sensitivity = inside.get("sensitivity") if isinstance(inside, Mapping) else None
+    if isinstance(inner_sensitivity, str) and inner_sensitivity.strip().casefold() == SECRET:
         return SECRET
     return SECRET if any(tag.strip().casefold() == SECRET for tag in tags or ()) else None
 
 
 def fits(expected: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
     """Whether metadata has each expected key with an equal value; 1 equals 1.0, but not `true`."""
-    stored = metadata or {}
-    return all(name in stored and _same(stored[name], value) for name, value in expected.items())
+    stored_metadata = metadata or {}
+    return all(
+        name in stored_metadata and _same(stored_metadata[name], value)
+        for name, value in expected.items()
+    )
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -32,18 +32,19 @@ def space_of_labels(labels: Sequence[str]) -> str:
     """
     if len(labels) < _LEAST or not _KIND.fullmatch(labels[0]) or not all(labels):
         raise InvalidRequest(
-            "A space by labels has two or more, none of them empty, and the first is a word of "
-            "lower case letters, digits, - and _: such as ['app', 'Users', 'Ann']."
+            "A space is named by two or more labels. None of them is empty, and the first has only "
+            "lower case letters, digits, - and _, as in ['app', 'Users', 'Ann']."
         )
     try:
-        other_labels = "/".join(_written(clean(label)) for label in labels[1:])
+        joined_labels = "/".join(_written(clean(label)) for label in labels[1:])
     except ValueError as exc:
         raise InvalidRequest(f"A label of a space {exc}.") from exc
-    name = f"{labels[0]}:{other_labels}"
+    name = f"{labels[0]}:{joined_labels}"
     if len(name) > MAX_SPACE:
         raise InvalidRequest(
-            f"The labels of a space have at most {MAX_SPACE} characters as a name, with `%XX` for "
-            f"what a name cannot hold; these have {len(name)}: use shorter ones.",
+            f"The labels of a space may have at most {MAX_SPACE} characters together, where each "
+            f"byte that a name cannot hold counts as `%XX`; these have {len(name)}: use shorter "
+            "labels.",
             length=len(name),
         )
     return space_name(name)
@@ -57,15 +58,15 @@ def labels_of_space(name: str | None) -> list[str]:
     """
     if name is None:
         return []
-    kind, _, others = name.partition(":")
-    return [kind, *(_ESCAPES.sub(_read, label) for label in others.split("/"))]
+    kind, _, escaped_labels = name.partition(":")
+    return [kind, *(_ESCAPES.sub(_read, label) for label in escaped_labels.split("/"))]
 
 
 def _written(label: str) -> str:
     folded_label = unicodedata.normalize("NFC", unicodedata.normalize("NFC", label).casefold())
-    unchanged = folded_label == label
+    is_folded = folded_label == label
     return "".join(
-        letter if _PLAIN.match(letter) or (unchanged and _is_letter(letter)) else _escaped(letter)
+        letter if _PLAIN.match(letter) or (is_folded and _is_letter(letter)) else _escaped(letter)
         for letter in label
     )
 

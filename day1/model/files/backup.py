@@ -46,7 +46,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The first thing in an archive: without it nothing else is read."""
+    """The description of a backup: the first file in its archive."""
 
     format: int
     day1: str
@@ -60,15 +60,15 @@ class RowsHash:
     """Hashes rows, table after table; equal rows in equal order give equal hashes."""
 
     def __init__(self) -> None:
-        """Begin with no rows."""
+        """Create a hash of no rows yet."""
         self._hash, self.rows = hashlib.sha256(), 0
 
     def take(self, kind: Kind, columns: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> None:
-        """Hash these columns of the rows of a table."""
+        """Add these columns of the rows of a table to the hash."""
         self._hash.update(f"{kind.table}\n".encode())
         for row in rows:
-            line = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
-            self._hash.update(line.encode("utf-8", "surrogatepass") + b"\n")
+            row_json = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
+            self._hash.update(row_json.encode("utf-8", "surrogatepass") + b"\n")
             self.rows += 1
 
     def hexdigest(self) -> str:

@@ -66,8 +66,8 @@ def format_of(rows: Mapping[Kind, Sequence[Row]]) -> str:
 
 
 def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
-    """Write a bundle out."""
-    head: dict[str, object] = {
+    """Yield the lines of a bundle's file: its header, then its rows."""
+    header: dict[str, object] = {
         "format": _FORMAT,
         "version": _version(rows),
         **{name: getattr(bundle, name) for name in _HEAD_FIELDS},
@@ -76,7 +76,7 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
         "created_at": bundle.created_at,
         "counts": counted(rows),
     }
-    yield json_line({**head, "checksum": _checksum(head)})
+    yield json_line({**header, "checksum": _checksum(header)})
     yield from _rows(rows)
 
 
@@ -104,49 +104,51 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
         ImportBroken: a line does not fit, or the hash or the counts differ; use no row of it.
     """
     rows_by_kind: dict[Kind, list[Row]] = {}
-    head: Mapping[str, Json] = {}
-    number = 0
-    for number, line in enumerate(lines, start=1):
+    header: Mapping[str, Json] = {}
+    line_number = 0
+    for line_number, line in enumerate(lines, start=1):
         try:
-            if number == 1:
-                head = _header(line)
+            if line_number == 1:
+                header = _header(line)
                 continue
             parsed_line: RowLine = parsed_row(line)
         except (ValueError, InvalidRequest) as exc:
-            raise _broken(number, str(exc)) from exc
+            raise _broken(line_number, str(exc)) from exc
         rows_by_kind.setdefault(parsed_line.kind, []).append(parsed_line.row)
-    if not number:
+    if not line_number:
         raise _broken(1, "the file is empty")
-    if counted(rows_by_kind) != head["counts"]:
-        raise _broken(number + 1, "the numbers of rows are not those in its first line")
-    if digest(rows_by_kind) != head["sha256"]:
-        raise _broken(1, "the rows do not match the hash in its first line")
-    return _file(head, rows_by_kind)
+    if counted(rows_by_kind) != header["counts"]:
+        raise _broken(line_number + 1, "the numbers of rows differ from those in the first line")
+    if digest(rows_by_kind) != header["sha256"]:
+        raise _broken(1, "the rows do not match the hash in the first line")
+    return _file(header, rows_by_kind)
 
 
 def _header(line: bytes) -> Mapping[str, Json]:
-    head = json_object(line)
-    checksum = head.pop("checksum", None)
-    if head.get("format") != _FORMAT:
+    header = json_object(line)
+    checksum = header.pop("checksum", None)
+    if header.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 bundle does")
-    check_version(head.get("version"), "bundle")
-    if checksum != _checksum(head):
+    check_version(header.get("version"), "bundle")
+    if checksum != _checksum(header):
         raise ValueError("it does not match its checksum, so it was changed or damaged")
-    head_texts = [head.get(name) for name in _HEAD_FIELDS if name != "description"]
-    tags, created_at = head.get("tags"), head.get("created_at")
+    required_values = [header.get(name) for name in _HEAD_FIELDS if name != "description"]
+    tags, created_at = header.get("tags"), header.get("created_at")
     is_valid = (
-        all(isinstance(text, str) and text for text in head_texts)
-        and str(head.get("id")).startswith("bundle_")
-        and isinstance(head.get("description"), str | None)
+        all(
+            isinstance(required_value, str) and required_value for required_value in required_values
+        )
+        and str(header.get("id")).startswith("bundle_")
+        and isinstance(header.get("description"), str | None)
         and isinstance(tags, list)
         and all(isinstance(tag, str) for tag in tags)
-        and isinstance(head.get("only_verified"), bool)
+        and isinstance(header.get("only_verified"), bool)
         and type(created_at) is int
-        and isinstance(head.get("counts"), dict)
+        and isinstance(header.get("counts"), dict)
     )
     if not is_valid:
         raise ValueError("it lacks fields of a bundle's first line, or has wrong ones")
-    return head
+    return header
 
 
 def _file(head: Mapping[str, Json], rows: Mapping[Kind, Sequence[Row]]) -> BundleFile:
@@ -167,7 +169,7 @@ def _file(head: Mapping[str, Json], rows: Mapping[Kind, Sequence[Row]]) -> Bundl
 
 def _broken(number: int, why: str) -> ImportBroken:
     return ImportBroken(
-        f"Line {number} of the bundle cannot be used: {why}. Nothing of it was taken: get a whole "
-        "copy and import that.",
+        f"Line {number} of the bundle cannot be used: {why}. Nothing was imported: get a complete "
+        "copy of the bundle, and import that.",
         line=number,
     )

@@ -45,7 +45,7 @@ class ClientEvent:
 
     @property
     def writer(self) -> str:
-        """The agent that wrote, or its subagent."""
+        """The name of the writer: the agent, or AGENT/SUBAGENT if a subagent wrote."""
         return self.agent if self.subagent is None else f"{self.agent}/{self.subagent}"[:MAX_LABEL]
 
     @property
@@ -77,18 +77,25 @@ def read_event(line: bytes) -> ClientEvent:
     if document.get("sum") not in {None, sum_of(document)}:  # an earlier day1 wrote none
         raise ValueError("the event does not match the checksum of its line")
     field_names = {field.name for field in fields(ClientEvent)}
-    values: dict[str, Any] = {
+    value_by_field: dict[str, Any] = {
         name: value for name, value in document.items() if name in field_names
     }
-    at = values.get("at")
-    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= LAST_LEARNED:
+    event_time = value_by_field.get("at")
+    if (
+        not isinstance(event_time, int)
+        or isinstance(event_time, bool)
+        or not 0 <= event_time <= LAST_LEARNED
+    ):
         raise ValueError("`at` is missing or not a time")
-    for name, value in values.items():
+    for name, value in value_by_field.items():
         if name != "at":
             _check(name, value)
-    if not {"event", "agent", "session"} <= values.keys() or values["event"] not in EVENTS:
+    if (
+        not {"event", "agent", "session"} <= value_by_field.keys()
+        or value_by_field["event"] not in EVENTS
+    ):
         raise ValueError("event, agent or session is missing, or the event is unknown")
-    return ClientEvent(**values)
+    return ClientEvent(**value_by_field)
 
 
 def _check(name: str, value: object) -> None:

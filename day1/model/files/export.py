@@ -62,7 +62,9 @@ class RowLine:
 @cache
 def version_columns(kind: Kind) -> tuple[str, ...]:
     """Return the columns whose values decide which file version can hold a row."""
-    return tuple(n for n, c in kind.column.items() if c.since > 1 or c.type == "time")
+    return tuple(
+        name for name, column in kind.column.items() if column.since > 1 or column.type == "time"
+    )
 
 
 def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
@@ -78,7 +80,7 @@ def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
 
 
 def check_version(version: object, what: str) -> None:
-    """Refuse a file that a newer day1 wrote; `what` names the file.
+    """Check that this day1 can read the version of a file; `what` names the file.
 
     Raises:
         ImportBroken: the version is newer than this day1 reads, or no version.
@@ -86,7 +88,7 @@ def check_version(version: object, what: str) -> None:
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
         raise ImportBroken(
             f"Line 1 of the {what} says version {version}, and this day1 reads versions 1 to "
-            f"{NEWEST_VERSION}. Nothing of it was taken: install a newer day1, then import it.",
+            f"{NEWEST_VERSION}. Nothing was imported: install a newer day1, then import it.",
             line=1,
         )
 
@@ -124,32 +126,32 @@ def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
         ImportBroken: a line is cut off or invalid, or the last one is missing;
             `details["line"]` names it. What came before was given.
     """
-    number, rows, ended = 0, 0, False
-    for number, line in enumerate(lines, start=1):
+    line_number, row_count, has_ended = 0, 0, False
+    for line_number, line in enumerate(lines, start=1):
         try:
-            entry = _read(line) if number > 1 else _header(line)
-            ended = _is_end(entry, rows, ended=ended)
+            parsed_line = _read(line) if line_number > 1 else _header(line)
+            has_ended = _is_end(parsed_line, row_count, ended=has_ended)
         except (ValueError, InvalidRequest) as exc:
-            raise _broken(number, str(exc)) from exc
-        if isinstance(entry, BranchLine | RowLine):
-            rows += isinstance(entry, RowLine)
-            yield entry
-    if not ended:
-        raise _broken(number + 1, "the file ends before its last line")
+            raise _broken(line_number, str(exc)) from exc
+        if isinstance(parsed_line, BranchLine | RowLine):
+            row_count += isinstance(parsed_line, RowLine)
+            yield parsed_line
+    if not has_ended:
+        raise _broken(line_number + 1, "the file ends before its last line")
 
 
 def _is_end(entry: object, rows: int, *, ended: bool) -> bool:
     if ended:
         raise ValueError("the file goes on after its end")
     if isinstance(entry, int) and entry != rows:
-        raise ValueError(f"it counts {entry} rows where there were {rows}")
+        raise ValueError(f"it says that the file has {entry} rows, but {rows} came before it")
     return isinstance(entry, int)
 
 
 def _broken(number: int, why: str) -> ImportBroken:
     return ImportBroken(
-        f"Line {number} of the import file cannot be used: {why}. What came before it is stored: "
-        "mend the file, or take a whole one, and import it again.",
+        f"Line {number} of the import file cannot be used: {why}. The rows before it are imported: "
+        "repair the file, or get a complete one, and import it again.",
         line=number,
     )
 
@@ -179,14 +181,14 @@ def _header(line: bytes) -> Mapping[str, Json]:
 
 def _read(line: bytes) -> BranchLine | RowLine | int:
     """Parse a line after the first: a branch, a row, or the number of rows at the end."""
-    value = json_object(line)
-    match value:
+    line_object = json_object(line)
+    match line_object:
         case {"kind": str()}:
-            return _row_line(value)
-        case {"branch": dict(note)}:
-            return _branch(note)
-        case {"end": {"rows": int(rows)}}:
-            return rows
+            return _row_line(line_object)
+        case {"branch": dict(branch_note)}:
+            return _branch(branch_note)
+        case {"end": {"rows": int(row_count)}}:
+            return row_count
     raise ValueError("it is neither a row, nor a branch, nor the end line")
 
 
@@ -203,7 +205,13 @@ def _row_line(value: Mapping[str, Json]) -> RowLine:
     kind = BY_TABLE.get(str(value.get("kind")))
     if kind is None:
         raise ValueError("its `kind` is not a table of day1")
-    return RowLine(kind, _row(kind, {k: v for k, v in value.items() if k != "kind"}))
+    return RowLine(
+        kind,
+        _row(
+            kind,
+            {column_name: cell for column_name, cell in value.items() if column_name != "kind"},
+        ),
+    )
 
 
 def _branch(note: Mapping[str, Json]) -> BranchLine:
@@ -223,7 +231,7 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
             "tags": list(tags),
             "archived": bool(archived),
             "closed": bool(closed),
-        } if len(note) == len(BranchLine.__slots__) and all(isinstance(t, str) for t in tags):
+        } if len(note) == len(BranchLine.__slots__) and all(isinstance(tag, str) for tag in tags):
             texts = (parent, description, purpose, owner, *map(str, tags))
             if all(text is None or _is_text(text) for text in texts):
                 return BranchLine(
@@ -266,8 +274,8 @@ def _fits(kind: Kind, column: Column, value: Json) -> bool:
     if not isinstance(value, str) or not _is_text(value):
         return False
     if column.name == "id":
-        prefix, _, letters = value.partition("_")
-        return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(letters))
+        prefix, _, id_body = value.partition("_")
+        return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(id_body))
     return not column.among or value in column.among
 
 

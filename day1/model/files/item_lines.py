@@ -56,10 +56,10 @@ class ItemLine:
 
     @property
     def written(self) -> str:
-        """The line, without its end."""
-        created = self.created_at or 0
-        accessed = created if self.last_accessed is None else self.last_accessed
-        end_columns = {"expires_at": self.expires_at, "valid_until": self.valid_until}
+        """The item as a line of JSON, without a line end."""
+        created_at = self.created_at or 0
+        accessed_at = created_at if self.last_accessed is None else self.last_accessed
+        end_by_name = {"expires_at": self.expires_at, "valid_until": self.valid_until}
         return _encoded(
             {
                 "id": self.id,
@@ -70,9 +70,13 @@ class ItemLine:
                 "source": self.source or "",
                 "tags": self.tags,
                 "linked_ids": self.linked_ids,
-                "created_at": show(created),
-                "last_accessed": show(accessed),
-                **{name: show(end) for name, end in end_columns.items() if end is not None},
+                "created_at": show(created_at),
+                "last_accessed": show(accessed_at),
+                **{
+                    name: show(end_time)
+                    for name, end_time in end_by_name.items()
+                    if end_time is not None
+                },
             }
         )
 
@@ -84,14 +88,14 @@ def written_lines(items: Iterable[ItemLine]) -> str:
         Refused: the lines have more bytes than a call answers.
     """
     lines = [item.written for item in sorted(items, key=_order)]
-    size = sum(map(len, lines)) + len(lines)  # ASCII
-    if size > MOST_BYTES:
+    byte_count = sum(map(len, lines)) + len(lines)  # ASCII
+    if byte_count > MOST_BYTES:
         raise Refused(
-            f"These {len(lines):,} memories take {size:,} bytes as lines, and an answer may have "
-            f"{MOST_BYTES:,}: name a `memory_type` or a `tag` where the tool takes one, or run "
-            "`day1 export`, which writes a file of any size, or `day1 backup`.",
+            f"These {len(lines):,} memories take {byte_count:,} bytes as lines, and an answer may "
+            f"have {MOST_BYTES:,}: name a `memory_type` or a `tag` where the tool takes one, or "
+            "run `day1 export`, which writes a file of any size, or `day1 backup`.",
             item_count=len(lines),
-            bytes=size,
+            bytes=byte_count,
         )
     return "\n".join(lines)
 
@@ -116,7 +120,7 @@ class BadLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinesRead:
-    """The lines of a file: the items, and those that cannot be used."""
+    """The parsed lines of a file: the items, and the lines that cannot be used."""
 
     items: Sequence[NumberedLine]
     bad: Sequence[BadLine]
@@ -136,18 +140,18 @@ def read_lines(
         InvalidRequest: the file has no line at all.
     """
     items: list[NumberedLine] = []
-    bad: list[BadLine] = []
-    for number, line in enumerate(jsonl.split("\n"), 1):
+    bad_lines: list[BadLine] = []
+    for line_number, line in enumerate(jsonl.split("\n"), 1):
         if not line or line.isspace():
             continue
         try:
-            value = json_object(line.encode(errors="surrogatepass"))
-            items.append(NumberedLine(number, _item(value, default_type, more_tags)))
+            line_object = json_object(line.encode(errors="surrogatepass"))
+            items.append(NumberedLine(line_number, _item(line_object, default_type, more_tags)))
         except ValueError as error:
-            bad.append(BadLine(number, str(error)))
-    if not items and not bad:
+            bad_lines.append(BadLine(line_number, str(error)))
+    if not items and not bad_lines:
         raise InvalidRequest("`jsonl` has no line: each is a JSON object with a text as `content`.")
-    return LinesRead(items, bad)
+    return LinesRead(items, bad_lines)
 
 
 def _item(value: Mapping[str, Json], default_type: str, more_tags: Sequence[str]) -> ItemLine:
@@ -164,7 +168,7 @@ def _item(value: Mapping[str, Json], default_type: str, more_tags: Sequence[str]
     except ValueError as error:
         raise ValueError(f"its `content` {error}") from None
     if memory_type is not None and memory_type not in MEMORY_TYPES:
-        raise ValueError(f"its `memory_type` is none of {', '.join(MEMORY_TYPES)}")
+        raise ValueError(f"its `memory_type` must be one of {', '.join(MEMORY_TYPES)}")
     tags = tuple(dict.fromkeys((*_names(value, "tags", _MOST_TAGS), *more_tags)))
     if len(tags) > _MOST_TAGS:
         raise ValueError(f"it has more than {_MOST_TAGS} tags")
@@ -183,29 +187,29 @@ def _item(value: Mapping[str, Json], default_type: str, more_tags: Sequence[str]
 
 
 def _name(value: Mapping[str, Json], name: str) -> str | None:
-    """Read an optional name; an empty one is none.
+    """Read an optional name; None if it is missing or empty.
 
     Raises:
         ValueError: it is no name.
     """
-    text = value.get(name)
-    if text is None or text == "":
+    raw_value = value.get(name)
+    if raw_value is None or raw_value == "":
         return None
-    if not isinstance(text, str) or len(text) > MAX_LABEL:
+    if not isinstance(raw_value, str) or len(raw_value) > MAX_LABEL:
         raise ValueError(f"its `{name}` is not a text of at most {MAX_LABEL} characters")
-    return _checked(text, name)
+    return _checked(raw_value, name)
 
 
 def _names(value: Mapping[str, Json], name: str, limit: int) -> Iterator[str]:
-    texts = value.get(name)
-    if texts is None:
+    raw_values = value.get(name)
+    if raw_values is None:
         return
-    if not isinstance(texts, list) or len(texts) > limit:
+    if not isinstance(raw_values, list) or len(raw_values) > limit:
         raise ValueError(f"its `{name}` is not a list of at most {limit} texts")
-    for text in texts:
-        if not isinstance(text, str) or len(text) > MAX_LABEL:
-            raise ValueError(f"its `{name}` has other than texts of at most {MAX_LABEL} characters")
-        yield _checked(text, name)
+    for raw_value in raw_values:
+        if not isinstance(raw_value, str) or len(raw_value) > MAX_LABEL:
+            raise ValueError(f"its `{name}` must hold only texts of at most {MAX_LABEL} characters")
+        yield _checked(raw_value, name)
 
 
 def _checked(text: str, name: str) -> str:
@@ -216,10 +220,10 @@ def _checked(text: str, name: str) -> str:
 
 
 def _time(value: Mapping[str, Json], name: str) -> int | None:
-    text = value.get(name)
-    if text is None or text == "":
+    raw_value = value.get(name)
+    if raw_value is None or raw_value == "":
         return None
     try:
-        return parse(text if isinstance(text, str) else "")
+        return parse(raw_value if isinstance(raw_value, str) else "")
     except InvalidRequest:
         raise ValueError(f"its `{name}` is not an ISO 8601 time") from None

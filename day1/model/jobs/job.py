@@ -21,8 +21,8 @@ LEASE: Final = 60 * SECOND
 """Microseconds until the lease of a running job is over, unless its process renews it."""
 WAITS: Final = 3_600 * SECOND
 """Microseconds until a job that no server began counts as failed."""
-ENDED: Final = "Its process ended before the job did."
-NEVER_BEGUN: Final = "No server began it within an hour."
+ENDED: Final = "The process that ran the job ended before the job was done."
+NEVER_BEGUN: Final = "No server began the job within an hour."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class Job:
         return self.status == "running" and self.lease_until <= now
 
     def seen_at(self, now: int) -> "Job":
-        """Return the job as it reads: a job whose lease is over has failed."""
+        """Return the job as callers see it: a job whose lease is over has failed."""
         if not self.is_over(now):
             return self
         error = NEVER_BEGUN if self.holder is None else ENDED
         return replace(self, status="failed", error=error, completed_at=self.lease_until)
 
     def held_by(self, holder: str, now: int) -> "Job":
-        """Return the job as begun: with its holder, a new lease and its time of beginning."""
+        """Return the job as begun by a process: with its holder, a new lease and a start time."""
         return replace(self, holder=holder, lease_until=now + LEASE, started_at=now)
 
     def waiting_again(self, now: int) -> "Job":

@@ -22,7 +22,7 @@ _PERIODS: Final[Mapping[JobKind, Literal["hour", "day", "week"]]] = {
     "cleanup": "day",
 }
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-"""A wallet that stands in an id as it is; any other stands as a hash."""
+"""The pattern of a wallet that an id holds as it is; an id holds the hash of any other."""
 _HASH: Final = 16
 """Hexadecimal digits of a hash in an id."""
 
@@ -74,13 +74,13 @@ class Schedule:
 
 
 def schedule_id(kind: WorkKind, wallet: str, branch: Branch) -> str:
-    """Return the id of the schedule of a kind for a wallet: `consolidate:W` on main.
+    """Return the id of a schedule from its kind of job and wallet: `consolidate:W` on main.
 
     The name can be a part of an address. On another branch it ends in a hash of that branch.
     """
-    name = wallet
+    wallet_and_branch = wallet
     if not _PLAIN.fullmatch(wallet):
-        name = f"~{short_hash('wallet', wallet)[:_HASH]}"
+        wallet_and_branch = f"~{short_hash('wallet', wallet)[:_HASH]}"
     if branch.name != MAIN:
-        name += f"@{short_hash('branch', branch.id)[:_HASH]}"
-    return f"{kind}:{name}"
+        wallet_and_branch += f"@{short_hash('branch', branch.id)[:_HASH]}"
+    return f"{kind}:{wallet_and_branch}"

@@ -30,10 +30,10 @@ def budget_of(
     items: int | None = None,
     item_characters: int | None = None,
 ) -> Budget:
-    """Return the limits of a mode (default: balanced), with those that are given instead."""
-    limits = _MODES[mode or "balanced"]
+    """Return the limits of a mode (default: balanced), each replaced by the given one, if any."""
+    mode_budget = _MODES[mode or "balanced"]
     return Budget(
-        characters or limits.characters,
-        items or limits.items,
-        item_characters or limits.item_characters,
+        characters or mode_budget.characters,
+        items or mode_budget.items,
+        item_characters or mode_budget.item_characters,
     )

@@ -31,15 +31,17 @@ def context_id(row_ids: Iterable[str]) -> str:
 
 
 def row_ids_in(prompt_id: str) -> list[str]:
-    """Read the rows of a prompt from its id; those that cannot be read are left out."""
-    encoded = prompt_id.removeprefix(_BEGINS)
+    """Read the ids of a prompt's rows from the prompt's id; unreadable ones are left out."""
+    encoded_ids = prompt_id.removeprefix(_BEGINS)
     try:
-        packed_ids = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
+        packed_ids = base64.urlsafe_b64decode(encoded_ids + "=" * (-len(encoded_ids) % 4))
     except ValueError:
         return []
-    parts = [packed_ids[at : at + 1 + _BYTES] for at in range(0, len(packed_ids), 1 + _BYTES)]
+    packed_rows = [
+        packed_ids[offset : offset + 1 + _BYTES] for offset in range(0, len(packed_ids), 1 + _BYTES)
+    ]
     return [
-        f"{_KINDS[part[0]]}_{ulid(0, int.from_bytes(part[1:]))}"
-        for part in parts[:_MAX_IDS]
-        if len(part) == 1 + _BYTES and part[0] < len(_KINDS)
+        f"{_KINDS[packed_row[0]]}_{ulid(0, int.from_bytes(packed_row[1:]))}"
+        for packed_row in packed_rows[:_MAX_IDS]
+        if len(packed_row) == 1 + _BYTES and packed_row[0] < len(_KINDS)
     ]

@@ -57,34 +57,36 @@ def usable_facts(
         messages: the messages of the user.
         shown: the texts that memory gave to this turn: they are known.
     """
-    fact_values = answer.get("facts")
-    facts: dict[str, ExtractedFact] = {}
-    for each in fact_values if isinstance(fact_values, list) else ():
-        fact = _usable(each, messages)
-        if fact is not None and not any(same_text_in_words(fact.text, text) for text in shown):
-            facts.setdefault(fact.text, fact)
-    return list(facts.values())[:MOST]
+    listed_facts = answer.get("facts")
+    fact_by_text: dict[str, ExtractedFact] = {}
+    for listed_fact in listed_facts if isinstance(listed_facts, list) else ():
+        fact = _usable(listed_fact, messages)
+        if fact is not None and not any(
+            same_text_in_words(fact.text, shown_text) for shown_text in shown
+        ):
+            fact_by_text.setdefault(fact.text, fact)
+    return list(fact_by_text.values())[:MOST]
 
 
 def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
-    """Return one listed fact; None if it is no short statement that its messages bear out."""
+    """Return a listed fact; None unless it is a short statement that its messages support."""
     if not isinstance(listed, Mapping) or not isinstance(listed.get("text"), str):
         return None
-    text = " ".join(listed["text"].split())
-    if not 0 < len(text) <= _MAX_FACT or not text.isprintable():
+    fact_text = " ".join(listed["text"].split())
+    if not 0 < len(fact_text) <= _MAX_FACT or not fact_text.isprintable():
         return None
-    message_places = listed.get("messages")
+    cited_places = listed.get("messages")
     source_places = tuple(
         dict.fromkeys(
             place
-            for place in (message_places if isinstance(message_places, list) else ())
+            for place in (cited_places if isinstance(cited_places, list) else ())
             if type(place) is int and 0 <= place < len(messages)
         )
     )
     source_texts = [messages[place] for place in source_places]
-    is_supported = bool(source_texts) and faithful(_SUBJECT.sub(" ", text), source_texts)
+    is_supported = bool(source_texts) and faithful(_SUBJECT.sub(" ", fact_text), source_texts)
     return (
         None
-        if is_order(text) or looks_secret(text) or not is_supported
-        else ExtractedFact(text, source_places)
+        if is_order(fact_text) or looks_secret(fact_text) or not is_supported
+        else ExtractedFact(fact_text, source_places)
     )

@@ -49,8 +49,8 @@ class LayerItem:
     @property
     def place(self) -> tuple[object, ...]:
         """The sort key among items of equal score: the layer, the id, then the text."""
-        words = (self.text, self.relations, self.quotation or "")
-        return (LAYERS.index(self.layer), self.id or "", *words, self.created_at)
+        item_texts = (self.text, self.relations, self.quotation or "")
+        return (LAYERS.index(self.layer), self.id or "", *item_texts, self.created_at)
 
 
 def layer_of(category: Cell) -> Layer:
@@ -67,4 +67,4 @@ def categories_of(layers: Sequence[Layer]) -> tuple[str, ...] | None:
 
 def recent_scores(count: int) -> list[float]:
     """Return the scores of `count` items, newest first: each is a fixed share of the one before."""
-    return [_NEWEST * _OLDER**age for age in range(count)]
+    return [_NEWEST * _OLDER**newer_count for newer_count in range(count)]

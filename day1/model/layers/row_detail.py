@@ -12,14 +12,16 @@ VIA: Final = "compose"
 
 def detail_of(owner: Owner, **more: Any) -> str:
     """Write the detail of a row: its owner, and `more` without empty values, as canonical JSON."""
-    values = {
+    value_by_name = {
         "via": VIA,
         "agentWallet": owner.wallet,
         "userAddress": owner.user,
         "haiId": owner.device,
         **more,
     }
-    return canonical({name: value for name, value in values.items() if value not in (None, {})})
+    return canonical(
+        {name: value for name, value in value_by_name.items() if value not in (None, {})}
+    )
 
 
 def owner_in(cell: Cell) -> Owner:
@@ -27,5 +29,10 @@ def owner_in(cell: Cell) -> Owner:
     detail = read_detail(cell)
     if detail.get("via") != VIA:
         return Owner()
-    wallet, user, device = (detail.get(n) for n in ("agentWallet", "userAddress", "haiId"))
-    return Owner(*(name if isinstance(name, str) else None for name in (wallet, user, device)))
+    wallet, user, device = (detail.get(key) for key in ("agentWallet", "userAddress", "haiId"))
+    return Owner(
+        *(
+            identifier if isinstance(identifier, str) else None
+            for identifier in (wallet, user, device)
+        )
+    )

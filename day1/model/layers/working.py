@@ -37,16 +37,16 @@ class WorkingMemory:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def is_of(self, owner: Owner) -> bool:
-        """Whether it is of this user and device."""
+        """Whether this working memory belongs to the owner's user and device."""
         return (self.user, self.device) == (owner.user, owner.device)
 
     def with_messages(self, message_ids: Sequence[str]) -> "WorkingMemory":
         """Append the ids of messages that it lacks, and keep the newest."""
-        ids = tuple(dict.fromkeys((*self.messages, *message_ids[-_MESSAGES:])))
-        return replace(self, messages=ids[-_MESSAGES:])
+        distinct_ids = tuple(dict.fromkeys((*self.messages, *message_ids[-_MESSAGES:])))
+        return replace(self, messages=distinct_ids[-_MESSAGES:])
 
     def merged(self, new: "WorkingMemory") -> "WorkingMemory":
-        """Return this memory with the lines that are new, and with the keys of the new objects."""
+        """Return this working memory with the lines and keys of a new one added."""
         return replace(
             self,
             thread=new.thread or self.thread,
@@ -59,19 +59,25 @@ class WorkingMemory:
     @property
     def value(self) -> str:
         """The working memory as canonical JSON."""
-        return canonical({part.name: getattr(self, part.name) for part in fields(self)})
+        return canonical(
+            {memory_field.name: getattr(self, memory_field.name) for memory_field in fields(self)}
+        )
 
     @property
     def longest(self) -> str:
         """The name of the part that takes most room, of those that the caller writes."""
-        names = ("context", "entities", "state", "metadata")
-        return max(names, key=lambda name: len(canonical(getattr(self, name))))
+        part_names = ("context", "entities", "state", "metadata")
+        return max(part_names, key=lambda name: len(canonical(getattr(self, name))))
 
 
 def working_memory(value: str) -> WorkingMemory:
     """Read a working memory from JSON; a redaction may have changed the name of a part."""
-    parts: dict[str, Any] = json.loads(value)
-    present = {part.name: parts[part.name] for part in fields(WorkingMemory) if part.name in parts}
+    value_by_part: dict[str, Any] = json.loads(value)
+    known_parts = {
+        memory_field.name: value_by_part[memory_field.name]
+        for memory_field in fields(WorkingMemory)
+        if memory_field.name in value_by_part
+    }
     for name in ("context", "messages"):
-        present[name] = tuple(present.get(name, ()))
-    return WorkingMemory(**present)
+        known_parts[name] = tuple(known_parts.get(name, ()))
+    return WorkingMemory(**known_parts)

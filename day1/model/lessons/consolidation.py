@@ -12,7 +12,7 @@ from day1.model.values.ids import short_hash
 
 Action = Literal["merge", "archive", "delete", "keep"]
 MOST_WITHOUT_EXPECT: Final = 3
-"""Without the plan's digest at most one row in this many may be touched."""
+"""A consolidation without the plan's digest may touch at most one row in this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,12 @@ class Findings:
     @property
     def basis(self) -> str:
         """The digest of everything that the plan is made from."""
-        groups = [[(r["id"], revision(FACT, r)) for r in group] for group in self.groups]
-        stale_revisions = [(r["id"], revision(FACT, r)) for r in self.stale]
-        garbage = [(r["id"], revision(RELATION, r)) for r in self.garbage]
-        return short_hash(canonical([groups, stale_revisions, garbage]))
+        group_revisions = [
+            [(row["id"], revision(FACT, row)) for row in group] for group in self.groups
+        ]
+        stale_revisions = [(row["id"], revision(FACT, row)) for row in self.stale]
+        garbage_revisions = [(row["id"], revision(RELATION, row)) for row in self.garbage]
+        return short_hash(canonical([group_revisions, stale_revisions, garbage_revisions]))
 
     @property
     def revisions(self) -> dict[str, str]:
@@ -71,7 +73,7 @@ def digest_of(findings: Findings, plan: Iterable[Recommendation]) -> str:
 
 
 def is_exact(group: Sequence[Row]) -> bool:
-    """Whether lessons have one text."""
+    """Whether all lessons of a group have the same text."""
     return len({row["content_hash"] for row in group}) == 1
 
 
@@ -94,15 +96,19 @@ def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendatio
     Only what differs in nothing but wording is merged: vectors take opposites for the same.
     """
     kept_row = keeper(group, scores)
-    ids = tuple(str(row["id"]) for row in group)
+    lesson_ids = tuple(str(row["id"]) for row in group)
     if is_exact(group):
-        return Recommendation("merge", ids, 1.0, "The texts are equal.", str(kept_row["id"]))
-    best = experience_of(kept_row)
+        return Recommendation("merge", lesson_ids, 1.0, "The texts are equal.", str(kept_row["id"]))
+    kept_lesson = experience_of(kept_row)
     other_lessons = [experience_of(row) for row in group if row is not kept_row]
-    if best is not None and all(o is not None and same_in_words(best, o) for o in other_lessons):
+    if kept_lesson is not None and all(
+        lesson is not None and same_in_words(kept_lesson, lesson) for lesson in other_lessons
+    ):
         reason = "They differ in wording only."
-        return Recommendation("merge", ids, 0.9, reason, str(kept_row["id"]))
-    return Recommendation("keep", ids, 0.5, "They are alike, but differ in words that may matter.")
+        return Recommendation("merge", lesson_ids, 0.9, reason, str(kept_row["id"]))
+    return Recommendation(
+        "keep", lesson_ids, 0.5, "They are alike, but differ in words that may matter."
+    )
 
 
 def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommendation]:

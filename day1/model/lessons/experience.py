@@ -41,8 +41,12 @@ def experience_of(row: Mapping[str, Cell]) -> Experience | None:
     if stored_json is None:
         return None
     text_by_part = json.loads(str(stored_json))
-    names = [field.name for field in fields(Experience)]
-    if not isinstance(text_by_part, dict) or text_by_part.keys() != set(names):
+    part_names = [field.name for field in fields(Experience)]
+    if not isinstance(text_by_part, dict) or text_by_part.keys() != set(part_names):
         return None
-    parts = [text_by_part[name] for name in names]
-    return Experience(*parts) if all(isinstance(part, str) for part in parts) else None
+    part_values = [text_by_part[name] for name in part_names]
+    return (
+        Experience(*part_values)
+        if all(isinstance(part_value, str) for part_value in part_values)
+        else None
+    )

@@ -27,10 +27,10 @@ class Rating:
 
     @property
     def voter(self) -> str:
-        """The key of a vote, of which the newest counts: row, agent, words of the query."""
-        agent = [] if self.agent_id is None else [f"={self.agent_id}"]
-        words = "" if self.query is None else " ".join(sorted(asked_words(self.query)))
-        return short_hash("rating", self.row_id, words, *agent)
+        """The key of a vote: row, agent, words of the query; the newest vote of a key counts."""
+        agent_parts = [] if self.agent_id is None else [f"={self.agent_id}"]
+        query_words = "" if self.query is None else " ".join(sorted(asked_words(self.query)))
+        return short_hash("rating", self.row_id, query_words, *agent_parts)
 
     def on(self, branch_id: str) -> "Rating":
         """Return the vote as one of a branch: it replaces no vote of another branch.
@@ -69,18 +69,20 @@ class KnownVotes:
         return -1 if self.newest is None else self.newest - _LOOK_BACK_US
 
     def plus(self, fresh: Sequence[Rating]) -> "KnownVotes":
-        """Return these votes with new ones, some of which may be known already."""
+        """Return these votes with new ratings added, some of which may be known already."""
         if not fresh:
             return self
-        new_by_row: dict[str, dict[str, Vote]] = {}
+        new_votes_by_row: dict[str, dict[str, Vote]] = {}
         for rating in fresh:
-            words = frozenset[str]() if rating.query is None else asked_words(rating.query)
-            vote = Vote(rating.score, words, rating.voter, rating.created_at, rating.branch_id)
-            new_by_row.setdefault(rating.row_id, {})[rating.id] = vote
+            query_words = frozenset[str]() if rating.query is None else asked_words(rating.query)
+            vote = Vote(
+                rating.score, query_words, rating.voter, rating.created_at, rating.branch_id
+            )
+            new_votes_by_row.setdefault(rating.row_id, {})[rating.id] = vote
         votes_by_row = dict(self.votes)
-        for row_id, row_votes in new_by_row.items():
-            known_votes = votes_by_row[row_id].by_rating if row_id in votes_by_row else {}
-            votes_by_row[row_id] = RowVotes({**known_votes, **row_votes})
+        for row_id, row_votes in new_votes_by_row.items():
+            known_vote_by_id = votes_by_row[row_id].by_rating if row_id in votes_by_row else {}
+            votes_by_row[row_id] = RowVotes({**known_vote_by_id, **row_votes})
         return KnownVotes(
             votes_by_row, max(self.newest or 0, *(rating.created_at for rating in fresh))
         )
@@ -89,12 +91,16 @@ class KnownVotes:
 def given_on(votes: Votes, branches: Container[str | None]) -> Votes:
     """Return the votes that were given on certain branches, by their ids."""
     votes_by_row = {}
-    for row_id, of_row in votes.items():
+    for row_id, row_votes in votes.items():
         branch_votes = {
-            i: vote for i, vote in of_row.by_rating.items() if vote.branch_id in branches
+            rating_id: vote
+            for rating_id, vote in row_votes.by_rating.items()
+            if vote.branch_id in branches
         }
         if branch_votes:
             votes_by_row[row_id] = (
-                of_row if len(branch_votes) == len(of_row.by_rating) else RowVotes(branch_votes)
+                row_votes
+                if len(branch_votes) == len(row_votes.by_rating)
+                else RowVotes(branch_votes)
             )
     return votes_by_row

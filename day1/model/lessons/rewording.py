@@ -49,8 +49,13 @@ def same_in_words(one: Experience, other: Experience) -> bool:
     """
     if at_odds(one.text, other.text):
         return False
-    parts = [(_words(a), _words(b)) for a, b in zip(one.parts, other.parts, strict=True)]
-    return all(_within(a, b) for a, b in parts) or all(_within(b, a) for a, b in parts)
+    word_lists_of_parts = [
+        (_words(one_part), _words(other_part))
+        for one_part, other_part in zip(one.parts, other.parts, strict=True)
+    ]
+    return all(
+        _within(one_part, other_part) for one_part, other_part in word_lists_of_parts
+    ) or all(_within(other_part, one_part) for one_part, other_part in word_lists_of_parts)
 
 
 def same_text_in_words(one: str, other: str) -> bool:
@@ -64,12 +69,12 @@ def rewording_of(text: str) -> Callable[[str], bool]:
     Nearly all texts lack the beginnings of too many words, and are not compared word by word: of
     the words of one text at least two thirds stand in the other.
     """
-    beginnings = [word[:_SHORTEST] for word in _words(text)]
+    word_beginnings = [word[:_SHORTEST] for word in _words(text)]
 
     def same(other: str) -> bool:
         folded_text = other.casefold().replace("\u2019", "'")
-        shared_count = sum(beginning in folded_text for beginning in beginnings)
-        return 3 * shared_count >= 2 * len(beginnings) and same_text_in_words(text, other)
+        shared_count = sum(word_beginning in folded_text for word_beginning in word_beginnings)
+        return 3 * shared_count >= 2 * len(word_beginnings) and same_text_in_words(text, other)
 
     return same
 
@@ -85,15 +90,18 @@ def _within(fewer: Sequence[str], more: Sequence[str]) -> bool:
 
     At most one word is inserted for two of `fewer`, and none that turns the meaning or has a digit.
     """
-    at, inserted = 0, []
+    fewer_index, inserted_words = 0, []
     for word in more:
-        if at < len(fewer) and _one_word(fewer[at], word):
-            at += 1
+        if fewer_index < len(fewer) and _one_word(fewer[fewer_index], word):
+            fewer_index += 1
         else:
-            inserted.append(word)
-    if at < len(fewer) or len(inserted) * 2 > len(fewer):
+            inserted_words.append(word)
+    if fewer_index < len(fewer) or len(inserted_words) * 2 > len(fewer):
         return False
-    return not any(word in _TURNING or any(c.isdigit() for c in word) for word in inserted)
+    return not any(
+        word in _TURNING or any(character.isdigit() for character in word)
+        for word in inserted_words
+    )
 
 
 def _one_word(one: str, other: str) -> bool:
@@ -101,8 +109,8 @@ def _one_word(one: str, other: str) -> bool:
     if one == other:
         return True
     shared_length = 0
-    for a, b in zip_longest(one, other):
-        if a != b:
+    for one_letter, other_letter in zip_longest(one, other):
+        if one_letter != other_letter:
             break
         shared_length += 1
     if shared_length < _SHORTEST or not (one.isalpha() and other.isalpha()):

@@ -23,15 +23,18 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
         The columns of the merged text; None if a row is no file, or if the edits touch the same
         or neighbouring lines, or if the merged text is too long for an entry.
     """
-    texts = [text_of_file(row) for row in (base, ours, theirs)]
-    if base is None or None in texts:
+    file_texts = [text_of_file(row) for row in (base, ours, theirs)]
+    if base is None or None in file_texts:
         return None
-    merged_text = merge_lines(*(str(text) for text in texts))
+    merged_text = merge_lines(*(str(text) for text in file_texts))
     if merged_text is None:
         return None
-    value = {"text": merged_text}
+    file_value = {"text": merged_text}
     try:
-        columns: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}
+        columns: Row = {
+            "summary": text_of_entry(file_value),
+            "structure": as_kept(file_value, MOST_VALUE),
+        }
     except TooLong:
         return None
     return complete(kind_of(str(base["id"])), columns)
@@ -44,12 +47,12 @@ def text_of_file(row: Row | None) -> str | None:
     if not str(row["space"]).startswith(_SPACES):
         return None
     summary, structure = str(row["summary"]), row["structure"]
-    value = entry_of_text(summary) if structure is None else from_kept(str(structure))
-    if not isinstance(value, dict) or value.keys() != {"text"}:
+    entry_value = entry_of_text(summary) if structure is None else from_kept(str(structure))
+    if not isinstance(entry_value, dict) or entry_value.keys() != {"text"}:
         return None
-    text = value["text"]
-    is_whole = isinstance(text, str) and summary == text_of_entry(value)
-    return text if is_whole else None
+    text = entry_value["text"]
+    is_plain_file = isinstance(text, str) and summary == text_of_entry(entry_value)
+    return text if is_plain_file else None
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str | None:
@@ -58,19 +61,21 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
     Returns:
         The merged text; None if both edits touch the same or neighbouring lines, differently.
     """
-    base_lines, our_lines, their_lines = texts = [lines_of(text) for text in (base, ours, theirs)]
+    base_lines, our_lines, their_lines = line_lists = [
+        lines_of(text) for text in (base, ours, theirs)
+    ]
     our_runs, their_runs = equal_runs(base_lines, our_lines), equal_runs(base_lines, their_lines)
     if our_runs is None or their_runs is None:
         return None
-    merged: list[str] = []
-    for old, our_new, their_new in _chunks(texts, _overlaps(our_runs, their_runs)):
-        if our_new in (old, their_new):
-            merged += their_new
-        elif their_new == old:
-            merged += our_new
+    merged_lines: list[str] = []
+    for base_chunk, our_chunk, their_chunk in _chunks(line_lists, _overlaps(our_runs, their_runs)):
+        if our_chunk in (base_chunk, their_chunk):
+            merged_lines += their_chunk
+        elif their_chunk == base_chunk:
+            merged_lines += our_chunk
         else:
             return None
-    return "".join(merged)
+    return "".join(merged_lines)
 
 
 def _chunks(
@@ -80,34 +85,34 @@ def _chunks(
 
     A chunk is a run of lines that all three have, or what they have between two such runs.
     """
-    base, ours, theirs = texts
+    base_lines, our_lines, their_lines = texts
     base_start = our_start = their_start = 0
-    for our_same, their_same in overlaps:
-        start, size = our_same.base, our_same.size
+    for our_run, their_run in overlaps:
+        run_start, run_size = our_run.base, our_run.size
         yield (
-            base[base_start:start],
-            ours[our_start : our_same.text],
-            theirs[their_start : their_same.text],
+            base_lines[base_start:run_start],
+            our_lines[our_start : our_run.text],
+            their_lines[their_start : their_run.text],
         )
-        same_lines = base[start : start + size]
+        same_lines = base_lines[run_start : run_start + run_size]
         yield same_lines, same_lines, same_lines
-        base_start, our_start = start + size, our_same.text + size
-        their_start = their_same.text + size
-    yield base[base_start:], ours[our_start:], theirs[their_start:]
+        base_start, our_start = run_start + run_size, our_run.text + run_size
+        their_start = their_run.text + run_size
+    yield base_lines[base_start:], our_lines[our_start:], their_lines[their_start:]
 
 
 def _overlaps(ours: list[Same], theirs: list[Same]) -> Iterator[tuple[Same, Same]]:
     """Yield the runs of base lines that both sides have, as runs of each side."""
-    our_number = their_number = 0
-    while our_number < len(ours) and their_number < len(theirs):
-        our_run, their_run = ours[our_number], theirs[their_number]
-        start = max(our_run.base, their_run.base)
+    our_index = their_index = 0
+    while our_index < len(ours) and their_index < len(theirs):
+        our_run, their_run = ours[our_index], theirs[their_index]
+        overlap_start = max(our_run.base, their_run.base)
         our_end, their_end = our_run.base + our_run.size, their_run.base + their_run.size
-        size = min(our_end, their_end) - start
-        if size > 0:
+        overlap_size = min(our_end, their_end) - overlap_start
+        if overlap_size > 0:
             yield (
-                Same(start, our_run.text + start - our_run.base, size),
-                Same(start, their_run.text + start - their_run.base, size),
+                Same(overlap_start, our_run.text + overlap_start - our_run.base, overlap_size),
+                Same(overlap_start, their_run.text + overlap_start - their_run.base, overlap_size),
             )
-        our_number += our_end <= their_end
-        their_number += their_end <= our_end
+        our_index += our_end <= their_end
+        their_index += their_end <= our_end

@@ -67,7 +67,9 @@ def _columns(kind: Kind, cell: str) -> tuple[str, ...]:
 def value_of(kind: Kind, cell: str, value: str | None) -> Row | None:
     """Read one cell of a row that `value_json` wrote, with each of its columns."""
     stored_columns = read_side(value)
-    absent_columns: Row = {c: None for c in _columns(kind, cell) if c in kind.younger}
+    absent_columns: Row = {
+        column: None for column in _columns(kind, cell) if column in kind.younger
+    }
     return None if stored_columns is None else {**absent_columns, **stored_columns}
 
 
@@ -76,7 +78,7 @@ def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> boo
     if row is None or value is None:
         return row is None and value is None
     stored_columns = read_side(value) or {}
-    return all(row[c] == stored_columns.get(c) for c in kind.group(cell))
+    return all(row[column] == stored_columns.get(column) for column in kind.group(cell))
 
 
 def closings(rows: Iterable[Mapping[str, Cell]]) -> frozenset[Cell]:
@@ -90,7 +92,9 @@ def open_items(
     """List the open items among all rows of a branch's table `held`, oldest first."""
     rows = list(rows)
     closed_ids = closings(rows) | closed_elsewhere
-    items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed_ids]
+    items = [
+        HeldItem.of(row) for row in rows if row["closes"] is None and row["id"] not in closed_ids
+    ]
     return sorted(items, key=lambda item: (item.created_at, item.id))
 
 
@@ -118,14 +122,14 @@ def kept_out(
     rows = list(rows)
     item_by_id = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
     item_by_id = {item_id: item for item_id, item in item_by_id.items() if keeps_out(item)}
-    decisions = [row for row in (*rows, *coming) if row["closes"] in item_by_id]
-    taken_row_ids = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
+    decision_rows = [row for row in (*rows, *coming) if row["closes"] in item_by_id]
+    taken_row_ids = {row["row_id"] for row in decision_rows if row["decision"] != "dismissed"}
     dismissed_by_row = {
         item.row_id: frozenset[str]()
         for item in item_by_id.values()
         if item.row_id not in taken_row_ids
     }
-    for item in (item_by_id[row["closes"]] for row in decisions):
+    for item in (item_by_id[row["closes"]] for row in decision_rows):
         if item.row_id in dismissed_by_row:
             dismissed_by_row[item.row_id] |= {str(item.theirs)}
     return dismissed_by_row

@@ -190,15 +190,15 @@ def plan_merge(
 def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
     """List the picked ids, followed by the facts that supersede them."""
     row_ids: dict[str, None] = {}
-    queue = list(items)
-    while queue:
-        row_id = queue.pop(0)
+    unvisited_ids = list(items)
+    while unvisited_ids:
+        row_id = unvisited_ids.pop(0)
         if row_id in row_ids:
             continue
         row_ids[row_id] = None
         successor = successor_of(source.get(row_id))
         if successor is not None:
-            queue.append(successor)
+            unvisited_ids.append(successor)
     return list(row_ids)
 
 
@@ -229,8 +229,8 @@ def _take_successors(
     """
     after_by_id = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
     source_by_id = {i: row for i, row in {**sides.source, **after_by_id}.items() if row is not None}
-    queue = [row_id for row_id in chosen if row_id in rows]
-    for row_id in queue:
+    ids_to_follow = [row_id for row_id in chosen if row_id in rows]
+    for row_id in ids_to_follow:
         choice = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
         if choice is None or choice.take != "theirs":
             continue
@@ -240,7 +240,7 @@ def _take_successors(
             new_row = source_by_id[successor]
             rows.setdefault(successor, PlanRow(FACT, successor, new_row, new_row, None, None))
             chosen[successor] = {WHOLE: Choice(successor, "theirs")}
-            queue.append(successor)
+            ids_to_follow.append(successor)
 
 
 def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
@@ -295,10 +295,10 @@ def _hold_supersession(
     If the source lacks the new fact too, the old fact stays superseded without naming a successor.
     A revert has a rule of its own for that (`keep_whole`).
     """
-    source_successor = row.source and row.source["superseded_by"]
-    if source_successor is None or successor_of(row.target) == source_successor:
+    superseded_by = row.source and row.source["superseded_by"]
+    if superseded_by is None or successor_of(row.target) == superseded_by:
         return False
-    successor_id = str(source_successor)
+    successor_id = str(superseded_by)
     successor = rows.get(successor_id)
     is_new = successor is not None and successor.target is None
     if reverts and not is_new:
@@ -306,8 +306,8 @@ def _hold_supersession(
     is_held = _STATUS in row.held or WHOLE in row.held
     if successor is not None and is_new and is_held and successor.result is not None:
         return _withhold(successor, row.id)
-    result = sides.target.get(successor_id) if successor is None else successor.result
-    if row.result is None or successor_of(row.result) != successor_id or result is not None:
+    successor_row = sides.target.get(successor_id) if successor is None else successor.result
+    if row.result is None or successor_of(row.result) != successor_id or successor_row is not None:
         return False
     offered_row = sides.source.get(successor_id) if successor is None else successor.source
     was_held_back = (reverts or offered_row is not None) and _hold_back(row, successor_id)
@@ -373,8 +373,8 @@ def _new_holds(
                 *items_by_cell.get((row.id, cell), ()),
                 *items_by_cell.get((row.id, WHOLE), ()),
             )
-            items = [i for i in cell_items if row.target is None or not keeps_out(i)]
-            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in items):
+            valid_items = [i for i in cell_items if row.target is None or not keeps_out(i)]
+            if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in valid_items):
                 yield row, cell
 
 

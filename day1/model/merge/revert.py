@@ -19,8 +19,8 @@ def needed(row: Mapping[str, object] | None) -> str | None:
     if row is None:
         return None
     kind = kind_of(str(row["id"]))
-    pointer = None if kind is None or kind.pointer is None else row[kind.pointer[0]]
-    return None if pointer is None else str(pointer)
+    pointer_id = None if kind is None or kind.pointer is None else row[kind.pointer[0]]
+    return None if pointer_id is None else str(pointer_id)
 
 
 def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
@@ -51,12 +51,12 @@ def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str
 
     The pointing rows are those of the target and of the past.
     """
-    ids_by_owner: dict[str, dict[str, None]] = {}
+    pointing_ids_by_owner: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
         owner_id = needed(row)
         if row is not None and owner_id is not None:
-            ids_by_owner.setdefault(owner_id, {})[str(row["id"])] = None
-    return {owner: list(ids) for owner, ids in ids_by_owner.items()}
+            pointing_ids_by_owner.setdefault(owner_id, {})[str(row["id"])] = None
+    return {owner: list(pointing_ids) for owner, pointing_ids in pointing_ids_by_owner.items()}
 
 
 @dataclass(slots=True)
@@ -71,13 +71,17 @@ class _Plan:
         return self.target.get(row_id) if row is None else row.result
 
     def keep_needed(self, row: PlanRow) -> bool:
-        """Keep a row that others need, or free the facts it replaced; return whether so.
+        """Keep a row that others need, or free the facts it replaced; return whether rows changed.
 
         The facts are freed if a choice removes the row.
         """
         if row.kind not in {FACT, CONVERSATION}:
             return False
-        needing_ids = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
+        needing_ids = [
+            row_id
+            for row_id in self.needing.get(row.id, ())
+            if needed(self.final(row_id)) == row.id
+        ]
         if not needing_ids:
             return False
         if row.kind is FACT and row.decided:
@@ -94,33 +98,36 @@ class _Plan:
     def keep_superseded(self, row: PlanRow) -> bool:
         """Keep a fact superseded, against the plan, if its successor stays; return whether so."""
         successor = self.rows.get(needed(row.target) or "")
-        is_kept = (
+        successor_stays = (
             successor is not None and successor.source is None and successor.result is not None
         )
         is_decided = STATUS in row.decided or WHOLE in row.decided
-        if not is_kept or is_decided or needed(row.result) == needed(row.target):
+        if not successor_stays or is_decided or needed(row.result) == needed(row.target):
             return False
         target_row = row.target or {}
-        row.result = {**(row.result or {}), **{c: target_row[c] for c in FACT.group(STATUS)}}
+        row.result = {
+            **(row.result or {}),
+            **{column: target_row[column] for column in FACT.group(STATUS)},
+        }
         row.held[STATUS], row.belongs_to = "belongs_to", needed(row.target)
         keep_valid_time(row)
         return True
 
     def free(self, row: PlanRow) -> bool:
-        """Make a fact active that a missing fact would supersede; return whether so."""
-        successor = needed(row.result)
-        is_missing = successor is not None and self.final(successor) is None
-        if not is_missing or successor == needed(row.target) or row.result is None:
+        """Make a fact active that a missing fact would supersede; return whether it was made so."""
+        successor_id = needed(row.result)
+        is_missing = successor_id is not None and self.final(successor_id) is None
+        if not is_missing or successor_id == needed(row.target) or row.result is None:
             return False
         _free(row, row.result)
         return True
 
     def keep_away(self, row: PlanRow) -> bool:
-        """Leave out a message that would return without its conversation; return whether so."""
-        owner = needed(row.result)
-        if row.target is not None or owner is None or self.final(owner) is not None:
+        """Leave out a message that would return without its conversation; return whether it was."""
+        owner_id = needed(row.result)
+        if row.target is not None or owner_id is None or self.final(owner_id) is not None:
             return False
-        row.result, row.belongs_to = None, owner
+        row.result, row.belongs_to = None, owner_id
         row.held[WHOLE] = "belongs_to"
         row.decided.clear()
         return True
@@ -139,6 +146,6 @@ def _free(row: PlanRow, fact: Row) -> None:
 
 def _active(fact: Row, target: Row | None) -> Row:
     """Return a fact as active; its end is the target's if nothing supersedes the fact there."""
-    target_is_free = target is not None and needed(target) is None
-    end = target["valid_until"] if target is not None and target_is_free else None
-    return {**fact, "status": "active", "superseded_by": None, "valid_until": end}
+    is_active_in_target = target is not None and needed(target) is None
+    valid_until = target["valid_until"] if target is not None and is_active_in_target else None
+    return {**fact, "status": "active", "superseded_by": None, "valid_until": valid_until}

@@ -126,32 +126,32 @@ def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
 
 def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
     """Set the result, the held and the decided cells of a row that both sides have."""
-    source, whole, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
+    source, whole_choice, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
     for group in row.kind.groups:
-        name = group[0]
-        choice = chosen.get(name) or whole
+        cell = group[0]
+        choice = chosen.get(cell) or whole_choice
         if choice is not None and choice.take != "skip":
-            row.decided[name] = choice.take
+            row.decided[cell] = choice.take
             result.update(_decided_cell(row, group, choice))
             continue
         if agree(row.source, row.target, group):
             continue
-        if name in row.kind.private and row.base is None and None in (source[name], result[name]):
+        if cell in row.kind.private and row.base is None and None in (source[cell], result[cell]):
             # Exports and bundles leave the cell out: an empty one was not emptied by anybody.
-            result[name] = source[name] or result[name]
+            result[cell] = source[cell] or result[cell]
             continue
         reason = _cell_conflict(row, group)
-        if name in open_cells or WHOLE in open_cells:
-            row.held[name] = reason or "both_changed"
-        elif not source_changed(row, name):
+        if cell in open_cells or WHOLE in open_cells:
+            row.held[cell] = reason or "both_changed"
+        elif not source_changed(row, cell):
             continue
         elif choice is not None:
-            row.held[name] = "skipped"
+            row.held[cell] = "skipped"
         elif reason is not None:
-            columns = _merged_lines(row, name)
-            row.joined = row.joined or bool(columns)
-            row.held |= {} if columns else {name: reason}
-            result.update(columns)
+            merged_columns = _merged_lines(row, cell)
+            row.joined = row.joined or bool(merged_columns)
+            row.held |= {} if merged_columns else {cell: reason}
+            result.update(merged_columns)
         else:
             result.update({c: source[c] for c in group})
     row.result = result
@@ -196,7 +196,7 @@ def keep_valid_time(row: PlanRow) -> bool:
         for cell in cells:
             group = row.kind.group(cell)
             if cell not in row.decided and not agree(result, target, group):
-                result.update({c: target[c] for c in group})
+                result.update({column: target[column] for column in group})
                 row.held[cell] = "both_changed"
     return not row.held.keys().isdisjoint(cells)
 
@@ -214,12 +214,17 @@ def has_valid_time_of_a_side(row: PlanRow) -> bool:
 def _decide_valid_time(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
     """Decide the held time of the valid time, in place, as a choice decided the other time."""
     cells = valid_time_cells(row.kind)
-    takes = [row.decided[cell] for cell in cells if cell in row.decided]
+    decided_takes = [row.decided[cell] for cell in cells if cell in row.decided]
     for cell in cells:
-        if takes and takes[0] not in OWN and cell in row.held and cell not in chosen:
+        if (
+            decided_takes
+            and decided_takes[0] not in OWN
+            and cell in row.held
+            and cell not in chosen
+        ):
             del row.held[cell]
-            row.decided[cell] = takes[0]
-            choice = Choice(row.id, takes[0], cell)
+            row.decided[cell] = decided_takes[0]
+            choice = Choice(row.id, decided_takes[0], cell)
             result.update(_decided_cell(row, row.kind.group(cell), choice))
 
 
@@ -267,22 +272,26 @@ def _decide_whole(row: PlanRow, choice: Choice) -> None:
     elif choice.take == "delete":
         row.result = None
     elif choice.take == "value":
-        start = row.target or row.source
-        row.result = None if start is None else _edited(row, {**start, **(choice.value or {})})
+        start_row = row.target or row.source
+        row.result = (
+            None if start_row is None else _edited(row, {**start_row, **(choice.value or {})})
+        )
 
 
 def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
     chosen_row = {"theirs": row.source, "ours": row.target}.get(choice.take)
     if chosen_row is not None:
-        return {c: chosen_row[c] for c in group}
-    value = choice.value or {}
-    return {c: value[c] for c in group if c in value}
+        return {column: chosen_row[column] for column in group}
+    value_by_column = choice.value or {}
+    return {column: value_by_column[column] for column in group if column in value_by_column}
 
 
 def _edited(row: PlanRow, result: Row) -> Row:
     """Return `result`; if it has a new text of a fact, first set its verdict to unverified."""
-    texts = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
-    if texts and result[_TEXT] not in texts:
+    side_texts = [
+        side[_TEXT] for side in (row.source, row.target) if side is not None and row.kind is FACT
+    ]
+    if side_texts and result[_TEXT] not in side_texts:
         result |= {_VERDICT: "unverified", "scores": None}
     return result
 
@@ -291,8 +300,8 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
     """Return the source's content with the target's origin, if the target has the row."""
     if source is None or target is None:
         return source
-    from_target = {c: target[c] for c in target if c in ORIGIN}
-    return {**source, **from_target}
+    target_origin = {column: target[column] for column in target if column in ORIGIN}
+    return {**source, **target_origin}
 
 
 def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
@@ -301,21 +310,30 @@ def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return
     row.held.pop(_VERDICT, None)
-    source_wrote = source[_TEXT] != base.get(_TEXT)
-    target_wrote = target[_TEXT] != base.get(_TEXT)
-    verdict = (_VERDICT, "scores")
-    source_judged, target_judged = (
-        any(side[c] != base.get(c) for c in verdict) for side in (source, target)
+    source_changed_text = source[_TEXT] != base.get(_TEXT)
+    target_changed_text = target[_TEXT] != base.get(_TEXT)
+    verdict_columns = (_VERDICT, "scores")
+    source_changed_verdict, target_changed_verdict = (
+        any(side[column] != base.get(column) for column in verdict_columns)
+        for side in (source, target)
     )
-    unverified: Row = {_VERDICT: "unverified", "scores": None}
+    unverified_columns: Row = {_VERDICT: "unverified", "scores": None}
     if result[_TEXT] == target[_TEXT]:
-        verdict_lapsed = source_judged and target_wrote and not source_wrote
-        result |= unverified if verdict_lapsed else {c: target[c] for c in verdict}
+        verdict_lapsed = source_changed_verdict and target_changed_text and not source_changed_text
+        result |= (
+            unverified_columns
+            if verdict_lapsed
+            else {column: target[column] for column in verdict_columns}
+        )
     elif result[_TEXT] == source[_TEXT]:
-        verdict_lapsed = target_judged and not target_wrote
-        result |= unverified if verdict_lapsed else {c: source[c] for c in verdict}
+        verdict_lapsed = target_changed_verdict and not target_changed_text
+        result |= (
+            unverified_columns
+            if verdict_lapsed
+            else {column: source[column] for column in verdict_columns}
+        )
     else:
-        result |= unverified
+        result |= unverified_columns
 
 
 def successor_of(fact: Row | None) -> str | None:
@@ -327,7 +345,7 @@ def successor_of(fact: Row | None) -> str | None:
 def taken_along(
     fact: Row | None, present: Row | None, source: Mapping[str, Row], target: Container[str]
 ) -> str | None:
-    """Return the id of the fact that must come along with a taken one: the one that supersedes it.
+    """Return the id of the fact that supersedes a taken fact and must come along with it.
 
     None if nothing supersedes it, if the target has that fact or the supersession already, or if
     the source lacks that fact.

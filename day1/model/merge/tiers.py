@@ -89,11 +89,15 @@ class _Condition:
             limit = float(self.values[0])
             return facet.confidence is not None and _COMPARES[self.sign](facet.confidence, limit)
         value = facet.named[self.field]
-        return value is not None and any(fnmatchcase(value.lower(), v) for v in self.values)
+        return value is not None and any(
+            fnmatchcase(value.lower(), pattern) for pattern in self.values
+        )
 
     def __str__(self) -> str:
-        text = f"{self.field}{self.sign}{','.join(self.values)}"
-        return shlex.quote(text) if set(text) & _QUOTED_SIGNS else text
+        condition_text = f"{self.field}{self.sign}{','.join(self.values)}"
+        return (
+            shlex.quote(condition_text) if set(condition_text) & _QUOTED_SIGNS else condition_text
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ def _condition(word: str, rule: str) -> _Condition:
 
 
 def _are_possible_values(field: str, values: Sequence[str]) -> bool:
-    """Whether a field can have these values; for `kind`, `change` and `source` they are checked."""
+    """Whether a field can have these values; a field without a list of its own can have any."""
     if field == "confidence":
         try:
             return len(values) == 1 and 0 <= float(values[0]) <= 1
@@ -151,7 +155,8 @@ def _are_possible_values(field: str, values: Sequence[str]) -> bool:
         "source": FACT.column["source"].among,
     }.get(field)
     return possible_values is None or all(
-        any(fnmatchcase(name, v) for name in possible_values) for v in values
+        any(fnmatchcase(possible_value, pattern) for possible_value in possible_values)
+        for pattern in values
     )
 
 
@@ -169,15 +174,15 @@ class Judged:
         return TIERS.index(self.tier)
 
 
-_DEFAULT: Final = Judged("one", "no rule is about it")
+_DEFAULT: Final = Judged("one", "no rule applies to it")
 _HELD: Final = Judged("one", "it is in conflict")
 _DECIDED: Final = Judged("one", "it was decided for this merge")
-_CLOSED: Final = Judged("one", "what is held of it was decided on the branch")
+_CLOSED: Final = Judged("one", "its held items were decided on the source branch")
 
 
 def asks_who(rules: Iterable[str]) -> bool:
     """Whether a rule has a condition on the agent or the source of a change."""
-    conditions = (condition for text in rules for condition in rule_of(text).conditions)
+    conditions = (condition for rule_line in rules for condition in rule_of(rule_line).conditions)
     return any(condition.field in _WHO for condition in conditions)
 
 
@@ -192,7 +197,7 @@ def judged(
         branch: the name of the source.
         brought: the ids of imported rows and edits, whose origin only a file names.
     """
-    parsed_rules = [rule_of(text) for text in rules]
+    parsed_rules = [rule_of(rule_line) for rule_line in rules]
     edits_by_row: dict[str, list[Row]] = {}
     for edit in plan.records.get(EDIT.table, {}).values():
         if edit is not None:
@@ -202,13 +207,13 @@ def judged(
     for row in plan.rows:
         if row.id in brought:
             edits_by_row.setdefault(row.id, []).append(_IMPORTED)
-    tier_by_row = {
+    judged_by_row = {
         row.id: _judged(row, parsed_rules, branch, edits_by_row.get(row.id, ()))
         for row in plan.rows
     }
     for row_id in _closed(plan):
-        tier_by_row[row_id] = strictest([tier_by_row.get(row_id, _CLOSED), _CLOSED])
-    return tier_by_row
+        judged_by_row[row_id] = strictest([judged_by_row.get(row_id, _CLOSED), _CLOSED])
+    return judged_by_row
 
 
 def strictest(tiers: Iterable[Judged]) -> Judged:
@@ -225,16 +230,16 @@ def _closed(plan: MergePlan) -> Iterator[str]:
 
 
 def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Row]) -> Judged:
-    tiers = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
+    judged_tiers = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
     # Conflicts and choices go beyond what the source's writers decided.
-    tiers += [_HELD] if row.held else []
-    tiers += [_DECIDED] if row.decided else []
-    return strictest(tiers)
+    judged_tiers += [_HELD] if row.held else []
+    judged_tiers += [_DECIDED] if row.decided else []
+    return strictest(judged_tiers)
 
 
 def _of_facet(facet: _Facet, rules: Sequence[Rule]) -> Judged:
-    matches = [Judged(rule.tier, str(rule)) for rule in rules if rule.about(facet)]
-    return strictest(matches) if matches else _DEFAULT
+    matching_tiers = [Judged(rule.tier, str(rule)) for rule in rules if rule.about(facet)]
+    return strictest(matching_tiers) if matching_tiers else _DEFAULT
 
 
 def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]:
@@ -242,28 +247,31 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
 
     So a memory that moves between categories needs the approvals of the stricter category.
     """
-    change = "new" if row.target is None else "removed" if row.source is None else "changed"
-    changes = {change, row.effect} & {*_CHANGES}
-    sides = [side for side in (row.target, row.source, row.result) if side is not None]
-    writers = list(edits)
+    change_kind = "new" if row.target is None else "removed" if row.source is None else "changed"
+    change_kinds = {change_kind, row.effect} & {*_CHANGES}
+    versions = [version for version in (row.target, row.source, row.result) if version is not None]
+    writer_rows = list(edits)
     if row.base is None and row.source is not None:
-        writers.append(row.source)  # its origin names the first writer
+        writer_rows.append(row.source)  # its origin names the first writer
     elif not _has_known_writers(row, edits):
-        writers.append({})  # the writer is unknown, as after a restore, which leaves no edits
+        writer_rows.append({})  # the writer is unknown, as after a restore, which leaves no edits
     category_column = _CATEGORY[row.kind]
-    for side in sides or [row.base or {}]:
-        confidence = side.get("confidence")
+    for version in versions or [row.base or {}]:
+        confidence = version.get("confidence")
         row_fields = {
             "kind": row.kind.name,
-            "category": _text_in(side, category_column) if category_column else None,
-            "space": _text_in(side, "space"),
+            "category": _text_in(version, category_column) if category_column else None,
+            "space": _text_in(version, "space"),
             "branch": branch,
         }
-        for writer in writers or [{}]:
-            who = {"agent": _text_in(writer, "agent_id"), "source": _text_in(writer, "source")}
-            for change_name in sorted(changes):
-                fields = {**row_fields, **who, "change": change_name}
-                yield _Facet(fields, None if confidence is None else float(str(confidence)))
+        for writer_row in writer_rows or [{}]:
+            writer_fields = {
+                "agent": _text_in(writer_row, "agent_id"),
+                "source": _text_in(writer_row, "source"),
+            }
+            for change_name in sorted(change_kinds):
+                facet_fields = {**row_fields, **writer_fields, "change": change_name}
+                yield _Facet(facet_fields, None if confidence is None else float(str(confidence)))
 
 
 def _has_known_writers(row: PlanRow, edits: Sequence[Row]) -> bool:
@@ -271,10 +279,10 @@ def _has_known_writers(row: PlanRow, edits: Sequence[Row]) -> bool:
     if row.source is None:
         return any(edit["cell"] == WHOLE for edit in edits)
     edited_cells = {(edit["cell"], edit["value"]) for edit in edits}
-    names = (group[0] for group in row.kind.groups)
-    changed_names = (name for name in names if source_changed(row, name))
+    cell_names = (group[0] for group in row.kind.groups)
+    changed_cells = (cell for cell in cell_names if source_changed(row, cell))
     return all(
-        (name, cell_value(row.kind, row.source, name)) in edited_cells for name in changed_names
+        (cell, cell_value(row.kind, row.source, cell)) in edited_cells for cell in changed_cells
     )
 
 

@@ -23,21 +23,33 @@ def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
     The parts `same` and `added` joined are exactly `after`; `same` and `removed` are `before`. No
     part is empty, and no two neighbours have the same kind.
     """
-    old, new = _PIECE.findall(before), _PIECE.findall(after)
-    equal_at_start = _equal_ahead(old, new)
-    old, new, start = old[equal_at_start:], new[equal_at_start:], old[:equal_at_start]
-    equal_at_end = _equal_ahead(old[::-1], new[::-1])
-    end = old[len(old) - equal_at_end :]
-    old, new = old[: len(old) - equal_at_end], new[: len(new) - equal_at_end]
-    if len(old) + len(new) > MAX_PIECES:
-        old, new = "".join(old).splitlines(keepends=True), "".join(new).splitlines(keepends=True)
-    return _joined([("same", start), *_compared(old, new), ("same", end)])
+    old_pieces, new_pieces = _PIECE.findall(before), _PIECE.findall(after)
+    equal_start_count = _equal_ahead(old_pieces, new_pieces)
+    old_pieces, new_pieces, start_pieces = (
+        old_pieces[equal_start_count:],
+        new_pieces[equal_start_count:],
+        old_pieces[:equal_start_count],
+    )
+    equal_end_count = _equal_ahead(old_pieces[::-1], new_pieces[::-1])
+    end_pieces = old_pieces[len(old_pieces) - equal_end_count :]
+    old_pieces, new_pieces = (
+        old_pieces[: len(old_pieces) - equal_end_count],
+        new_pieces[: len(new_pieces) - equal_end_count],
+    )
+    if len(old_pieces) + len(new_pieces) > MAX_PIECES:
+        old_pieces, new_pieces = (
+            "".join(old_pieces).splitlines(keepends=True),
+            "".join(new_pieces).splitlines(keepends=True),
+        )
+    return _joined(
+        [("same", start_pieces), *_compared(old_pieces, new_pieces), ("same", end_pieces)]
+    )
 
 
 def _equal_ahead(old: Sequence[str], new: Sequence[str]) -> int:
     """Count the equal pieces at the start of both texts."""
-    pairs = zip(old, new, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    piece_pairs = zip(old, new, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], piece_pairs))
 
 
 def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str]]]:
@@ -48,8 +60,8 @@ def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str
         return
     # Gaps are junk: a space between two changed words must not count as equal.
     matcher = SequenceMatcher(str.isspace, old, new)
-    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        if tag == "equal":
+    for edit_tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if edit_tag == "equal":
             yield "same", old[old_start:old_end]
         else:
             yield "removed", old[old_start:old_end]
@@ -60,6 +72,6 @@ def _joined(parts: list[tuple[Change, list[str]]]) -> list[tuple[Change, str]]:
     """Join the parts to texts, without empty ones; neighbours of one kind become one."""
     filled_parts = [part for part in parts if part[1]]
     return [
-        (kind, "".join(piece for _, pieces in group for piece in pieces))
-        for kind, group in groupby(filled_parts, key=lambda part: part[0])
+        (change, "".join(piece for _, pieces in change_parts for piece in pieces))
+        for change, change_parts in groupby(filled_parts, key=lambda part: part[0])
     ]

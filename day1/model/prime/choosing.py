@@ -90,11 +90,13 @@ def worth_of(
     use_worth = fact.times / (fact.times + weights.often)
     use_worth *= _faded(now - fact.last_shown, weights.used_half_life)
     judged_worth = max(fact.usefulness, weights.verified if fact.verified else 0.0, 0.0)
-    recent = 1.0 if fact.evergreen else _faded(now - fact.at, weights.recent_half_life)
-    recent *= 0.0 if fact.passage else weights.same_session**before
-    total = weights.used * use_worth + weights.judged * judged_worth + weights.recent * recent
+    recent_worth = 1.0 if fact.evergreen else _faded(now - fact.at, weights.recent_half_life)
+    recent_worth *= 0.0 if fact.passage else weights.same_session**before
+    weighted_sum = (
+        weights.used * use_worth + weights.judged * judged_worth + weights.recent * recent_worth
+    )
     weight_sum = weights.used + weights.judged + weights.recent
-    return total / weight_sum * fact.confidence * (1.0 + min(fact.usefulness, 0.0))
+    return weighted_sum / weight_sum * fact.confidence * (1.0 + min(fact.usefulness, 0.0))
 
 
 def ordered(
@@ -104,20 +106,26 @@ def ordered(
 
     Pinned ones come first, the newest of them before the others.
     """
-    serving_facts = (fact for fact in facts if _serves(fact, weights))
-    newest_first = sorted(serving_facts, key=lambda fact: (-fact.at, fact.id))
-    distinct = list({" ".join(fact.text.split()): fact for fact in reversed(newest_first)}.values())
-    score_by_id = {fact.id: worth_of(fact, now, weights) for fact in distinct}
-    evergreen = sorted(
-        (f for f in distinct if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
+    eligible_facts = (fact for fact in facts if _serves(fact, weights))
+    newest_first = sorted(eligible_facts, key=lambda fact: (-fact.at, fact.id))
+    distinct_facts = list(
+        {" ".join(fact.text.split()): fact for fact in reversed(newest_first)}.values()
     )
-    ageing_by_id = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
-    distinct = [ageing_by_id.get(fact.id, fact) for fact in distinct]
-    score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing_by_id.values()}
+    score_by_id = {fact.id: worth_of(fact, now, weights) for fact in distinct_facts}
+    evergreen_facts = sorted(
+        (fact for fact in distinct_facts if fact.evergreen),
+        key=lambda f: (-score_by_id[f.id], -f.at, f.id),
+    )
+    ageing_fact_by_id = {
+        fact.id: replace(fact, evergreen=False)
+        for fact in evergreen_facts[weights.most_evergreen :]
+    }
+    distinct_facts = [ageing_fact_by_id.get(fact.id, fact) for fact in distinct_facts]
+    score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing_fact_by_id.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
-    distinct.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
+    distinct_facts.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
     count_by_session = Counter[str]()
-    for fact in distinct:
+    for fact in distinct_facts:
         if fact.session_id is None or fact.pinned:
             continue
         if count_by_session[fact.session_id]:
@@ -126,7 +134,8 @@ def ordered(
             )
         count_by_session[fact.session_id] += 1
     return sorted(
-        distinct, key=lambda f: (not f.pinned, -f.at if f.pinned else -score_by_id[f.id], -f.at)
+        distinct_facts,
+        key=lambda f: (not f.pinned, -f.at if f.pinned else -score_by_id[f.id], -f.at),
     )
 
 

@@ -14,7 +14,8 @@ from day1.formats.prime_file import FRAME
 from day1.model.values.showing import JOINERS, changes_the_last, seen
 
 _BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 3)
-"""Angle brackets of every width, as marks of clients (`</system-reminder>`) and of models have."""
+"""The table that replaces angle brackets of every width, with which marks of clients begin and
+end (`</system-reminder>`), and those of models."""
 _MARK: Final = re.compile(
     f"[{JOINERS}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
 )
@@ -42,33 +43,35 @@ def one_line(text: str, max_size: int) -> str:
 
 def _shortened(line: str, max_size: int) -> str:
     """Cut a text after its last whole word that fits, or in the first word if that is too long."""
-    length, room = 0, max_size - size(_CUT)
-    for length, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
-        room -= size(letter)
-        if room < 0:
+    fitting_length, size_left = 0, max_size - size(_CUT)
+    for fitting_length, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
+        size_left -= size(letter)
+        if size_left < 0:
             break
-    whole_words = line[:length]
-    if not line[length].isspace() and " " in whole_words:
-        whole_words = whole_words[: whole_words.rindex(" ")]
-    while whole_words and changes_the_last(line[len(whole_words)]):
-        whole_words = whole_words[:-1]  # a letter is not parted from its accents
-    return f"{whole_words.rstrip()}{_CUT}"
+    cut_line = line[:fitting_length]
+    if not line[fitting_length].isspace() and " " in cut_line:
+        cut_line = cut_line[: cut_line.rindex(" ")]
+    while cut_line and changes_the_last(line[len(cut_line)]):
+        cut_line = cut_line[:-1]  # a letter is not parted from its accents
+    return f"{cut_line.rstrip()}{_CUT}"
 
 
 def without_frames(text: str) -> str:
     """Cut the primes, hints and other frames of memory out of a text that quotes them."""
-    parts, start = [], 0
-    while (begin := text.find(_BEGINS, start)) >= 0 and (end := text.find(_ENDS, begin)) >= 0:
-        parts.append(text[start:begin])
-        start = end + len(_ENDS)
-    return "".join([*parts, text[start:]])
+    kept_parts, search_start = [], 0
+    while (frame_start := text.find(_BEGINS, search_start)) >= 0 and (
+        frame_end := text.find(_ENDS, frame_start)
+    ) >= 0:
+        kept_parts.append(text[search_start:frame_start])
+        search_start = frame_end + len(_ENDS)
+    return "".join([*kept_parts, text[search_start:]])
 
 
 class Frame:
     """Lines between two marks, with a limit on their characters together."""
 
     def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, max_size: int) -> None:
-        """Begin with the mark, and a notice that explains the lines."""
+        """Begin the frame: its opening mark, and a notice that explains the lines."""
         attribute_text = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
         self._lines, self._end = [f"<{FRAME}{attribute_text}>", notice], f"</{FRAME}>"
         marks_size = size("\n".join([*self._lines, self._end]))

@@ -21,4 +21,4 @@ class Prime:
     evergreen: tuple[str, ...]
     """The ids of the newest evergreen facts of the branch."""
     ends: tuple[tuple[int, int], ...] = ()
-    """The lines of facts that end, by their number, and when (microseconds UTC)."""
+    """The numbers of the lines whose facts end, each with that time (microseconds UTC)."""

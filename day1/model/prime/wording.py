@@ -25,7 +25,7 @@ _COMMIT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of a prime."""
+    """The state of a branch from which a prime is written."""
 
     branch: str
     commit: str
@@ -55,14 +55,16 @@ def prime_text(situation: Situation, max_size: int) -> str:
     if situation.reviews or situation.held:
         frame.add(f"Waiting: {_waiting(situation.reviews, situation.held)}.")
     if situation.handoff is not None:
-        source, at, summary = situation.handoff
-        origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
-        frame.add(_note(f"Last handoff ({origin})", summary))
-    lines = _lines(situation.facts, frame.room(), max_size // _SHORTEST_FACT)
-    shown_count = 0
-    while shown_count < len(lines) and not frame.add("Known:", lines[shown_count]):
-        shown_count += 1
-    for line in lines[shown_count + 1 :]:
+        source_branch, handoff_time, summary = situation.handoff
+        handoff_origin = f"{_day(handoff_time)}, from {one_line(source_branch, _LONGEST_FACT)}"
+        frame.add(_note(f"Last handoff ({handoff_origin})", summary))
+    fact_lines = _lines(situation.facts, frame.room(), max_size // _SHORTEST_FACT)
+    first_fitting_index = 0
+    while first_fitting_index < len(fact_lines) and not frame.add(
+        "Known:", fact_lines[first_fitting_index]
+    ):
+        first_fitting_index += 1
+    for line in fact_lines[first_fitting_index + 1 :]:
         frame.add(line)
     frame.release()
     frame.add(_MORE)
@@ -75,11 +77,11 @@ def _lines(facts: Sequence[KnownFact], room: int, limit: int) -> list[str]:
     Pinned facts come first while they fit half of the room, and one of them in any case, so that
     they leave room for other facts. The other pinned facts come last.
     """
-    pinned = [_fact_line(fact) for fact in facts if fact.pinned][:limit]
+    pinned_lines = [_fact_line(fact) for fact in facts if fact.pinned][:limit]
     unpinned_lines = [_fact_line(fact) for fact in facts if not fact.pinned][:limit]
-    early_lines, late_lines = pinned[:1], list[str]()
-    size_left = room // 2 - sum(map(size, pinned[:1])) - 1
-    for line in pinned[1:]:
+    early_lines, late_lines = pinned_lines[:1], list[str]()
+    size_left = room // 2 - sum(map(size, pinned_lines[:1])) - 1
+    for line in pinned_lines[1:]:
         needed_size = size(line) + 1
         (early_lines if needed_size <= size_left else late_lines).append(line)
         size_left -= needed_size if needed_size <= size_left else 0
@@ -87,10 +89,14 @@ def _lines(facts: Sequence[KnownFact], room: int, limit: int) -> list[str]:
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
-    """Find the lines of a prime's text with facts that end: the end by line number."""
+    """Find the lines of a prime's text whose facts end: pairs of line number and end."""
     end_by_line = {_fact_line(fact): fact.until for fact in facts if fact.until is not None}
-    lines = enumerate(text.split("\n")) if end_by_line else ()
-    return tuple((place, end_by_line[line]) for place, line in lines if line in end_by_line)
+    numbered_lines = enumerate(text.split("\n")) if end_by_line else ()
+    return tuple(
+        (line_number, end_by_line[line])
+        for line_number, line in numbered_lines
+        if line in end_by_line
+    )
 
 
 def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], max_size: int) -> str:
@@ -101,10 +107,10 @@ def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], max_siz
     if not rows:
         return ""
     frame = Frame(_state(branch, commit, 0), _NEAR, max_size)
-    for place, (text, at) in enumerate(rows):
-        day_suffix = f" ({_day(at)})"
-        size_for_row = (frame.room() + 1) // (len(rows) - place) - len(day_suffix) - len("- ") - 1
-        frame.add(f"- {one_line(text, size_for_row)}{day_suffix}")
+    for index, (row_text, row_time) in enumerate(rows):
+        day_suffix = f" ({_day(row_time)})"
+        size_for_row = (frame.room() + 1) // (len(rows) - index) - len(day_suffix) - len("- ") - 1
+        frame.add(f"- {one_line(row_text, size_for_row)}{day_suffix}")
     return frame.text()
 
 
@@ -118,16 +124,16 @@ def _note(what: str, text: str) -> str:
 
 
 def _waiting(review_count: int, held_count: int) -> str:
-    parts = [f"{review_count} review{'s' * (review_count != 1)}"] * bool(review_count)
-    parts += [f"{held_count} held"] * bool(held_count)
-    return ", ".join(parts)
+    shown_counts = [f"{review_count} review{'s' * (review_count != 1)}"] * bool(review_count)
+    shown_counts += [f"{held_count} held"] * bool(held_count)
+    return ", ".join(shown_counts)
 
 
 def _fact_line(fact: KnownFact) -> str:
-    of = [_day(fact.at)]
-    of += ["verified"] * fact.verified
-    of += [] if fact.until is None else [f"until {_day(fact.until)}"]
-    return f"- {one_line(fact.text, _LONGEST_FACT)} ({', '.join(of)})"
+    notes = [_day(fact.at)]
+    notes += ["verified"] * fact.verified
+    notes += [] if fact.until is None else [f"until {_day(fact.until)}"]
+    return f"- {one_line(fact.text, _LONGEST_FACT)} ({', '.join(notes)})"
 
 
 def _day(instant: int) -> str:

@@ -29,7 +29,7 @@ class Desk:
     changed_at: int
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Desk":
-        """Clean the desk's texts and their names, and replace reasons about redacted rows."""
+        """Return the desk with cleaned texts and names, and without reasons about redacted rows."""
         value = canonical(_cleaned(json.loads(self.value), rows, clean))
         return self if value == self.value else replace(self, value=value)
 
@@ -38,12 +38,18 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(item, rows, clean) for item in value]
+        return [_cleaned(inner_value, rows, clean) for inner_value in value]
     if not isinstance(value, dict):
         return value
-    clean_value = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
-    ids = value.get("ids")
-    if "reason" in clean_value and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
+    clean_value = {
+        clean(name): _cleaned(inner_value, rows, clean) for name, inner_value in value.items()
+    }
+    row_ids = value.get("ids")
+    if (
+        "reason" in clean_value
+        and isinstance(row_ids, list)
+        and not {*rows}.isdisjoint(map(str, row_ids))
+    ):
         clean_value["reason"] = REDACTED  # a model wrote it, who had read the rows
     return clean_value
 

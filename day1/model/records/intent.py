@@ -31,8 +31,8 @@ class Intent:
     payload: Mapping[str, Json]
     created_at: int
     names: tuple[str, ...] = ()
-    """What is locked while it is open, in lower case: names of branches, and the id of a request.
-    None: the whole store."""
+    """The names that are locked while the intent is open, in lower case: branches, and the id of a
+    request. Empty: the whole store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def verdict_of(scores: Sequence[Score], *, refuted: bool = False) -> Verdict:
         return "invalidated"
     if not scores:
         return "unverified"
-    mean_score = math.fsum(s.score for s in scores) / len(scores)
+    mean_score = math.fsum(score.score for score in scores) / len(scores)
     # Scores have two decimals: what prints as 0.60 must not fail by a bit of the machine's.
     mean_score = round(mean_score, 6)
     if mean_score >= VERIFIED:

@@ -38,7 +38,7 @@ class Decision:
         return Choice(self.row_id, self.take, self.cell, value)
 
     def replaces(self, other: "Decision") -> bool:
-        """Whether this decision replaces another: of a row and its cells only one is decided."""
+        """Whether this decision replaces another: one about the same cell, or the whole row."""
         return self.row_id == other.row_id and (
             self.cell == other.cell or WHOLE in {self.cell, other.cell}
         )
@@ -94,9 +94,11 @@ class Review:
 
     def with_approval(self, token_id: str | None, approval: Approval | None) -> "Review":
         """Return the review with a token's approval replaced, or removed."""
-        approvals = [entry for entry in self.approved if entry.token_id != token_id]
+        approvals = [
+            kept_approval for kept_approval in self.approved if kept_approval.token_id != token_id
+        ]
         approvals += [] if approval is None else [approval]
-        return replace(self, approvals=tuple(to_json(entry) for entry in approvals))
+        return replace(self, approvals=tuple(to_json(kept_approval) for kept_approval in approvals))
 
     @property
     def decided(self) -> list[Decision]:
@@ -115,8 +117,11 @@ class Review:
                 {(decision.row_id, decision.cell), (decision.row_id, WHOLE)}
             )
         ]
-        for new in new_decisions:
-            decisions = [*(decision for decision in decisions if not new.replaces(decision)), new]
+        for new_decision in new_decisions:
+            decisions = [
+                *(decision for decision in decisions if not new_decision.replaces(decision)),
+                new_decision,
+            ]
         return replace(self, decisions=tuple(to_json(decision) for decision in decisions))
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Review":
@@ -125,7 +130,10 @@ class Review:
         for decision in self.decided:
             value = decision.value
             if isinstance(value, Mapping):
-                value = {c: clean(v) if isinstance(v, str) else v for c, v in value.items()}
+                value = {
+                    column: clean(cell) if isinstance(cell, str) else cell
+                    for column, cell in value.items()
+                }
             if value is None or decision.row_id not in rows:
                 decisions.append(to_json(replace(decision, value=value)))
         texts = (self.title, self.description, self.reason)
@@ -149,7 +157,9 @@ def fingerprint(row: PlanRow, cell: str) -> str:
     """Hash the values that a decision is about: base, source and target of a cell or a row."""
     columns = row.kind.group(cell)
     row_versions = (row.base, row.source, row.target)
-    return short_hash(canonical([s and content_of(row.kind, s, columns) for s in row_versions]))
+    return short_hash(
+        canonical([version and content_of(row.kind, version, columns) for version in row_versions])
+    )
 
 
 def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow, str]]:
@@ -157,9 +167,10 @@ def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow,
 
     What is held because of another row goes with that, and what was held before stays held.
     """
-    skipped = {(choice.row_id, choice.cell) for choice in choices if choice.take == "skip"}
+    skipped_cells = {(choice.row_id, choice.cell) for choice in choices if choice.take == "skip"}
     return [
         (row, cell)
         for row, cell in plan.holds
-        if row.held[cell] != "belongs_to" and skipped.isdisjoint({(row.id, cell), (row.id, WHOLE)})
+        if row.held[cell] != "belongs_to"
+        and skipped_cells.isdisjoint({(row.id, cell), (row.id, WHOLE)})
     ]

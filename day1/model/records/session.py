@@ -33,6 +33,6 @@ def session_of(
     token_id: str | None = None,
 ) -> Session:
     """Build the record of a writer (agent, session, task); equal ones on a branch share an id."""
-    parts = ["" if name is None else f"={name}" for name in names]
-    key = short_hash(branch_id, *parts, *([] if token_id is None else [token_id]))
-    return Session(key, branch_id, *names, now, token_id)
+    name_parts = ["" if name is None else f"={name}" for name in names]
+    session_hash = short_hash(branch_id, *name_parts, *([] if token_id is None else [token_id]))
+    return Session(session_hash, branch_id, *names, now, token_id)

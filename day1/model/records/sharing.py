@@ -7,7 +7,7 @@ from day1.model.rows.change import CommitId
 from day1.model.values.record_kind import RecordKind
 
 FILLED: Final = ""
-"""Stands for a commit: the one with which the branch of the record is filled."""
+"""A placeholder for the id of the commit that fills the branch of the record."""
 
 TEMPLATES: Final = "template"
 """The prefix of templates' branches: `template/{name}/v1`."""

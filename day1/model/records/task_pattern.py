@@ -44,16 +44,24 @@ def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], lis
 
     A run that is part of a longer one with the same orders is left out; the longest have 8 steps.
     """
-    orders_by_run: dict[tuple[T, ...], dict[str, None]] = {}
-    for name, order in orders.items():
+    order_names_by_run: dict[tuple[T, ...], dict[str, None]] = {}
+    for order_name, order in orders.items():
         for start in range(len(order)):
             for end in range(start + 2, min(len(order), start + _LONGEST_RUN) + 1):
-                orders_by_run.setdefault(tuple(order[start:end]), {})[name] = None
-    recurring = {run: list(names) for run, names in orders_by_run.items() if len(names) >= FEWEST}
-    runs_within = {
-        part
-        for run, names in recurring.items()
-        for part in (run[1:], run[:-1])
-        if recurring.get(part) == names
+                order_names_by_run.setdefault(tuple(order[start:end]), {})[order_name] = None
+    names_by_recurring_run = {
+        run: list(order_names)
+        for run, order_names in order_names_by_run.items()
+        if len(order_names) >= FEWEST
     }
-    return {run: names for run, names in recurring.items() if run not in runs_within}
+    contained_runs = {
+        shorter_run
+        for run, order_names in names_by_recurring_run.items()
+        for shorter_run in (run[1:], run[:-1])
+        if names_by_recurring_run.get(shorter_run) == order_names
+    }
+    return {
+        run: order_names
+        for run, order_names in names_by_recurring_run.items()
+        if run not in contained_runs
+    }

@@ -80,11 +80,11 @@ class Hiding:
 
     def joined(self, other: "Hiding") -> "Hiding":
         """Return the hiding by two sources together: the stricter value of each field."""
-        known_ends = [end for end in (self.ends, other.ends) if end is not None]
+        end_times = [end_time for end_time in (self.ends, other.ends) if end_time is not None]
         return Hiding(
             self.redacted or other.redacted,
             self.secret or other.secret,
-            min(known_ends, default=None),
+            min(end_times, default=None),
             self.spaces | other.spaces,
         )
 
@@ -128,7 +128,7 @@ class Sources:
     """The sources of rows of a state, and how they hide the words of these rows."""
 
     def __init__(self, state: State) -> None:
-        """Hold a state; look nothing up yet."""
+        """Create the sources of a state; nothing is looked up yet."""
         self._state = state
         self._rows: dict[str, Row] = {}
         """The columns that decide whether a source is hidden, by the source's id."""
@@ -146,23 +146,27 @@ class Sources:
             rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
             titles: the ids of conversations whose title may quote a message.
         """
-        unread_rows = dict(rows)
-        while unread_rows:
-            self._rows |= unread_rows
-            sources = self._look_up(unread_rows)
-            unknown_ids = sources - self._rows.keys()
+        rows_to_follow = dict(rows)
+        while rows_to_follow:
+            self._rows |= rows_to_follow
+            source_ids = self._look_up(rows_to_follow)
+            unknown_ids = source_ids - self._rows.keys()
             new_rows = self._read(unknown_ids)
             self._rows |= new_rows
-            unread_rows = {i: r for i, r in new_rows.items() if may_derive(r)}
-        listing_ids = {row_id for row_id, _ in self._sources}
-        titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listing_ids
-        if titled:
-            self._by_first_message(titled)
-        absent_ids = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
+            rows_to_follow = {
+                source_id: row for source_id, row in new_rows.items() if may_derive(row)
+            }
+        derived_ids = {row_id for row_id, _ in self._sources}
+        titled_ids = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - derived_ids
+        if titled_ids:
+            self._by_first_message(titled_ids)
+        absent_ids = {
+            source_id for listed_ids in self._sources.values() for source_id in listed_ids
+        } - self._rows.keys()
         self._removed = self._removed_among(absent_ids - self._state.mask.rows)
 
     def of_ids(self, ids: Collection[str]) -> None:
-        """Do what `of` does, given the ids of rows that may be derived."""
+        """Look up the sources of rows by the ids of the rows; see `of`."""
         self.of(self._read(ids))
 
     def all_of(self, ids: Collection[str]) -> set[str]:
@@ -173,7 +177,11 @@ class Sources:
         source_ids: set[str] = set()
         new_ids = set(ids)
         while new_ids:
-            new_ids = {i for row_id in new_ids for i in self._sources.get((row_id, BASIS), ())}
+            new_ids = {
+                source_id
+                for row_id in new_ids
+                for source_id in self._sources.get((row_id, BASIS), ())
+            }
             new_ids -= source_ids
             source_ids |= new_ids
         return source_ids
@@ -183,30 +191,38 @@ class Sources:
         source_ids: set[str] = set()
         columns = ("row_id", "cell", "reason")
         query = Query(among={"row_id": sorted(rows)})
-        edits = self._state.scan(EDIT, columns, query)
-        listing_edits = [dict(zip(columns, edit, strict=True)) for edit in edits]
-        for edit in listing_edits:
+        edit_tuples = self._state.scan(EDIT, columns, query)
+        edit_rows = [dict(zip(columns, edit, strict=True)) for edit in edit_tuples]
+        for edit in edit_rows:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
             self._add(str(edit["row_id"]), cell, sources_in(edit), source_ids)
         for row_id, row in rows.items():
             if row.get("origin_id") is not None:
                 self._add(row_id, BASIS, [str(row["origin_id"])], source_ids)
-        insight_ids = [i for i, r in rows.items() if r.get("category") == INSIGHT]
-        without_basis = [row_id for row_id in insight_ids if (row_id, BASIS) not in self._sources]
-        if without_basis:  # written before there were bases
-            query = Query(among={"id": sorted(without_basis)})
-            for insight, detail in self._state.scan(FACT, ("id", "detail"), query):
-                ids = [str(source_id) for source_id in read_detail(detail).get("source_ids", ())]
-                self._add(str(insight), BASIS, ids, source_ids)
+        insight_ids = [row_id for row_id, row in rows.items() if row.get("category") == INSIGHT]
+        sourceless_insight_ids = [
+            row_id for row_id in insight_ids if (row_id, BASIS) not in self._sources
+        ]
+        if sourceless_insight_ids:  # written before there were bases
+            query = Query(among={"id": sorted(sourceless_insight_ids)})
+            for insight_id, detail in self._state.scan(FACT, ("id", "detail"), query):
+                listed_ids = [
+                    str(source_id) for source_id in read_detail(detail).get("source_ids", ())
+                ]
+                self._add(str(insight_id), BASIS, listed_ids, source_ids)
         return source_ids
 
     def _add(self, row_id: str, cell: str, ids: Iterable[str], source_ids: set[str]) -> None:
-        known = self._sources.get((row_id, cell), [])
-        listed = set(known)  # edits and a column often list the same source
-        sources = [i for i in ids if i not in listed and kind_of(i) in MEMORIES]
-        if sources:
-            self._sources[row_id, cell] = known + sources
-            source_ids.update(sources)
+        recorded_ids = self._sources.get((row_id, cell), [])
+        recorded_set = set(recorded_ids)  # edits and a column often list the same source
+        new_ids = [
+            source_id
+            for source_id in ids
+            if source_id not in recorded_set and kind_of(source_id) in MEMORIES
+        ]
+        if new_ids:
+            self._sources[row_id, cell] = recorded_ids + new_ids
+            source_ids.update(new_ids)
 
     def _read(self, ids: Collection[str]) -> dict[str, Row]:
         """Read the columns that decide whether sources are hidden."""
@@ -216,10 +232,11 @@ class Sources:
             ids_by_kind.setdefault(kind_of(row_id), []).append(row_id)
         for kind in MEMORIES:
             if kind in ids_by_kind:
-                columns = tuple(c for c in _DECIDING if c in kind.column)
-                cells = self._state.scan(kind, columns, Query(among={"id": ids_by_kind[kind]}))
+                columns = tuple(column for column in _DECIDING if column in kind.column)
+                row_tuples = self._state.scan(kind, columns, Query(among={"id": ids_by_kind[kind]}))
                 rows |= {
-                    str(values[0]): dict(zip(columns, values, strict=True)) for values in cells
+                    str(row_values[0]): dict(zip(columns, row_values, strict=True))
+                    for row_values in row_tuples
                 }
         return rows
 
@@ -228,26 +245,30 @@ class Sources:
 
         A hook begins a conversation with a message: if no message is the first, it was removed.
         """
-        among = {"conversation_id": sorted(conversations)}
-        first = Query(equal={"previous_id": None}, among=among)
+        conversation_filter = {"conversation_id": sorted(conversations)}
+        first_message_query = Query(equal={"previous_id": None}, among=conversation_filter)
         columns = ("id", "conversation_id", "content_hash")
-        for message, conversation, content_hash in self._state.scan(MESSAGE, columns, first):
-            self._sources.setdefault((str(conversation), BASIS), []).append(str(message))
-            self._rows[str(message)] = {"id": message, "content_hash": content_hash}
-        without_basis = {i for i in conversations if (i, BASIS) not in self._sources}
-        self._hidings |= dict.fromkeys(without_basis, Hiding(ends=GONE))
+        for message_id, conversation_id, content_hash in self._state.scan(
+            MESSAGE, columns, first_message_query
+        ):
+            self._sources.setdefault((str(conversation_id), BASIS), []).append(str(message_id))
+            self._rows[str(message_id)] = {"id": message_id, "content_hash": content_hash}
+        sourceless_ids = {
+            row_id for row_id in conversations if (row_id, BASIS) not in self._sources
+        }
+        self._hidings |= dict.fromkeys(sourceless_ids, Hiding(ends=GONE))
 
     def _removed_among(self, ids: Collection[str]) -> dict[str, set[str]]:
         """Return the reasons for which edits of this state removed rows, by the rows' ids."""
-        reasons: dict[str, set[str]] = {}
+        reasons_by_id: dict[str, set[str]] = {}
         if ids:
             query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": sorted(ids)})
             for row_id, reason in self._state.scan(EDIT, ("row_id", "reason"), query):
-                reasons.setdefault(str(row_id), set()).add(str(reason))
-        return reasons
+                reasons_by_id.setdefault(str(row_id), set()).add(str(reason))
+        return reasons_by_id
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
-        """Return what hides a row's words, or its verdict (cell `VERDICT_BASIS`).
+        """Return how its sources hide a row's words, or its verdict (cell `VERDICT_BASIS`).
 
         All sources count, and theirs: whether one is redacted or secret, when the first one
         expires, and their spaces.
@@ -257,10 +278,10 @@ class Sources:
         if cell == BASIS:
             self._hidings[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
-        sources = self._sources.get((row_id, cell), ())
-        others = (row_id, *sources)
-        for source in sources:
-            for hiding in (self._itself(source, others), self.hiding(source)):
+        source_ids = self._sources.get((row_id, cell), ())
+        related_ids = (row_id, *source_ids)
+        for source_id in source_ids:
+            for hiding in (self._itself(source_id, related_ids), self.hiding(source_id)):
                 if hiding is not NOTHING:  # most hide nothing
                     combined_hiding = combined_hiding.joined(hiding)
         if cell == BASIS:
@@ -277,18 +298,18 @@ class Sources:
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
         if row is None:
-            compacted = {f"{COMPACTED}{other}" for other in others}
-            reasons = self._removed.get(row_id, set()).difference(compacted)
-            return Hiding(ends=GONE) if reasons else NOTHING
-        redacted = row.get("content_hash") == REDACTED_HASH
-        secret = row.get("sensitivity") == SECRET
-        ends, space = row.get("expires_at"), row.get("space")
-        if not (redacted or secret) and ends is None and space is None:
+            compaction_reasons = {f"{COMPACTED}{other_id}" for other_id in others}
+            removal_reasons = self._removed.get(row_id, set()).difference(compaction_reasons)
+            return Hiding(ends=GONE) if removal_reasons else NOTHING
+        is_redacted = row.get("content_hash") == REDACTED_HASH
+        is_secret = row.get("sensitivity") == SECRET
+        expires_at, space = row.get("expires_at"), row.get("space")
+        if not (is_redacted or is_secret) and expires_at is None and space is None:
             return NOTHING
         return Hiding(
-            redacted,
-            secret,
-            ends=None if ends is None else int(ends),
+            is_redacted,
+            is_secret,
+            ends=None if expires_at is None else int(expires_at),
             spaces=frozenset() if space is None else frozenset({str(space)}),
         )
 

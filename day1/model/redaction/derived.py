@@ -60,21 +60,30 @@ def as_shown(
         rows: some rows of the state.
         shown: the conditions under which rows are shown.
     """
-    is_derived, show = _WAYS[kind]
-    marks = [(columns.index(column), value) for column, value in is_derived if column in columns]
-    derived_at: set[int] = set()
-    for at, value in marks:  # column by column: a reading may have thousands of rows
+    derivation_marks, show_rows = _WAYS[kind]
+    index_value_pairs = [
+        (columns.index(column), value) for column, value in derivation_marks if column in columns
+    ]
+    derived_indexes: set[int] = set()
+    # Column by column: a reading may have thousands of rows.
+    for column_index, value in index_value_pairs:
         if value is None:
-            derived_at.update(place for place, row in enumerate(rows) if row[at] is not None)
+            derived_indexes.update(
+                row_index for row_index, row in enumerate(rows) if row[column_index] is not None
+            )
         else:
-            derived_at.update(place for place, row in enumerate(rows) if row[at] == value)
-    if not derived_at:
+            derived_indexes.update(
+                row_index for row_index, row in enumerate(rows) if row[column_index] == value
+            )
+    if not derived_indexes:
         return rows
-    derived_places = sorted(derived_at)
-    derived_rows = [dict(zip(columns, rows[place], strict=True)) for place in derived_places]
+    sorted_indexes = sorted(derived_indexes)
+    derived_rows = [
+        dict(zip(columns, rows[row_index], strict=True)) for row_index in sorted_indexes
+    ]
     shown_rows: list[tuple[Cell, ...] | None] = list(rows)
-    for place, row in zip(derived_places, show(state, derived_rows, shown), strict=True):
-        shown_rows[place] = None if row is None else tuple(row.values())
+    for row_index, row in zip(sorted_indexes, show_rows(state, derived_rows, shown), strict=True):
+        shown_rows[row_index] = None if row is None else tuple(row.values())
     return [row for row in shown_rows if row is not None]
 
 
@@ -84,11 +93,11 @@ def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
     sources.of({str(row["id"]): row for row in rows})
     shown_facts = []
     for row in rows:
-        fact = _fact(row, sources.hiding(str(row["id"])), shown)
-        if fact is not None and row.get("scores") is not None:
-            mark = _mark(sources.hiding(str(row["id"]), VERDICT_BASIS), shown)
-            fact = fact if mark is None else {**fact, "scores": None}
-        shown_facts.append(fact)
+        shown_fact = _fact(row, sources.hiding(str(row["id"])), shown)
+        if shown_fact is not None and row.get("scores") is not None:
+            verdict_mark = _mark(sources.hiding(str(row["id"]), VERDICT_BASIS), shown)
+            shown_fact = shown_fact if verdict_mark is None else {**shown_fact, "scores": None}
+        shown_facts.append(shown_fact)
     return shown_facts
 
 
@@ -140,10 +149,10 @@ def _mark(hiding: Hiding, shown: Shown) -> str | None:
 
 def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
     """Whether any of these rows, given with all columns, may have words of other rows."""
-    marks = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
+    derivation_marks = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
     return any(
         row[column] is not None if value is None else row[column] == value
-        for column, value in marks
+        for column, value in derivation_marks
         for row in rows
     )
 
@@ -167,13 +176,13 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
     sources.of(candidate_rows, titles=candidate_rows if kind is CONVERSATION else ())
     veil_by_row: dict[str, Row] = {}
     for row_id in candidate_rows:
-        mark = _mark(sources.hiding(row_id), shown)
+        words_mark = _mark(sources.hiding(row_id), shown)
         verdict_mark = _mark(sources.hiding(row_id, VERDICT_BASIS), shown)
         veil: Row = {} if verdict_mark is None else {"scores": None}
         if kind is FACT:
-            veil |= whole_veil(FACT, mark)
-        elif mark is not None:
-            veil = {"title": mark}
+            veil |= whole_veil(FACT, words_mark)
+        elif words_mark is not None:
+            veil = {"title": words_mark}
         if veil:
             veil_by_row[row_id] = veil
     return veil_by_row
@@ -183,7 +192,10 @@ def veiled(row: Row | None, veil: Row | None) -> Row | None:
     """Return a version of a row with the placeholders from `veils` for its words."""
     if row is None or not veil:
         return row
-    return {c: veil[c] if c in veil and cell is not None else cell for c, cell in row.items()}
+    return {
+        column: veil[column] if column in veil and cell is not None else cell
+        for column, cell in row.items()
+    }
 
 
 _Show = Callable[[State, Sequence[Row], Shown], list[Row | None]]

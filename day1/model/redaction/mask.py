@@ -39,7 +39,9 @@ REDACTED_HASH: Final = content_hash(REDACTED)
 def _hidden(kind: Kind, how: Literal["with_text", "with_row"]) -> Row:
     """Return the redacted columns and their replacements; values other than text become empty."""
     is_text_by_column = {
-        c.name: c.type in {"label", "text"} for c in kind.column.values() if c.redacted == how
+        column.name: column.type in {"label", "text"}
+        for column in kind.column.values()
+        if column.redacted == how
     }
     return {name: REDACTED if is_text else None for name, is_text in is_text_by_column.items()}
 
@@ -68,29 +70,41 @@ class Mask:
     def needs(self, kind: Kind, columns: Collection[str]) -> tuple[str, ...]:
         """Return the further columns that tell whether one of `columns` is masked."""
         if kind is HELD:
-            keys: tuple[str, ...] = ("row_id", "row_kind")
-            is_touched = not {"ours", "theirs"}.isdisjoint(columns)
+            key_columns: tuple[str, ...] = ("row_id", "row_kind")
+            may_be_masked = not {"ours", "theirs"}.isdisjoint(columns)
         else:
             text_columns = ("content_hash",) if kind.text else ()
-            keys = (kind.about, *(("origin_id",) if kind.about == "id" else ()), *text_columns)
-            is_touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
+            key_columns = (
+                kind.about,
+                *(("origin_id",) if kind.about == "id" else ()),
+                *text_columns,
+            )
+            may_be_masked = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
                 columns
             )
-        return tuple(key for key in keys if key not in columns) if is_touched else ()
+        return (
+            tuple(key_column for key_column in key_columns if key_column not in columns)
+            if may_be_masked
+            else ()
+        )
 
     def tuples(
         self, kind: Kind, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]
     ) -> Sequence[tuple[Cell, ...]]:
         """Mask rows of some columns; the columns that `needs` names are among them."""
-        keys = [i for i, column in enumerate(columns) if column in _KEYS]
-        masked_values = self.rows | self.hashes
+        key_indexes = [index for index, column in enumerate(columns) if column in _KEYS]
+        masked_keys = self.rows | self.hashes
         quoting_column = _QUOTING.get(kind, "")
-        at = columns.index(quoting_column) if quoting_column in columns else None
+        quoting_index = columns.index(quoting_column) if quoting_column in columns else None
         return [
             row
             if kind is not HELD
-            and masked_values.isdisjoint(row[i] for i in keys)
-            and (at is None or row[at] is None or content_hash(str(row[at])) not in self.hashes)
+            and masked_keys.isdisjoint(row[index] for index in key_indexes)
+            and (
+                quoting_index is None
+                or row[quoting_index] is None
+                or content_hash(str(row[quoting_index])) not in self.hashes
+            )
             else tuple(self.row(kind, dict(zip(columns, row, strict=True))).values())
             for row in rows
         ]
@@ -110,14 +124,16 @@ class Mask:
             and content_hash(str(row[quoting_column])) in self.hashes
         ):
             hidden_columns[quoting_column] = None if quoting_column == "scores" else REDACTED
-        placeholders = {c: cell for c, cell in hidden_columns.items() if row.get(c) is not None}
+        placeholders = {
+            column: cell for column, cell in hidden_columns.items() if row.get(column) is not None
+        }
         return {**row, **placeholders} if placeholders else row
 
     def hides(self, kind: Kind, row: Row) -> frozenset[str]:
         """Return the masked columns of a row that was read."""
-        by_text = _BY_TEXT.get(kind, {}) if row.get("content_hash") == REDACTED_HASH else {}
-        by_row = _BY_ROW[kind] if self._lists(kind, row) else {}
-        return frozenset({*by_text, *by_row})
+        text_columns = _BY_TEXT.get(kind, {}) if row.get("content_hash") == REDACTED_HASH else {}
+        row_columns = _BY_ROW[kind] if self._lists(kind, row) else {}
+        return frozenset({*text_columns, *row_columns})
 
     def _lists(self, kind: Kind, row: Row) -> bool:
         is_about_masked = row.get(kind.about) in self.rows
@@ -143,29 +159,37 @@ class Mask:
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
         """Narrow a query so that it finds no row by redacted values."""
-        without = dict(query.without)
+        excluded_values = dict(query.without)
         if not _asked(query).isdisjoint(_BY_ROW[kind]):
             masked_ids = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
-            without["id"] = [*without.get("id", ()), *sorted(masked_ids)]
-        hashes = {value for value in _values(query, "content_hash") if value in self.hashes}
+            excluded_values["id"] = [*excluded_values.get("id", ()), *sorted(masked_ids)]
+        masked_hashes = {value for value in _values(query, "content_hash") if value in self.hashes}
         if kind.text:
-            texts = {content_hash(str(text)) for text in _values(query, kind.text)}
-            hashes |= texts & self.hashes
-        if hashes:
-            without["content_hash"] = [*without.get("content_hash", ()), *hashes]
-        return query if without == query.without else replace(query, without=without)
+            text_hashes = {content_hash(str(text)) for text in _values(query, kind.text)}
+            masked_hashes |= text_hashes & self.hashes
+        if masked_hashes:
+            excluded_values["content_hash"] = [
+                *excluded_values.get("content_hash", ()),
+                *masked_hashes,
+            ]
+        return (
+            query if excluded_values == query.without else replace(query, without=excluded_values)
+        )
 
 
 def _asked(query: Query) -> set[str]:
     """Return the columns on whose values a query has conditions."""
     equal_columns = {column for column, value in query.equal.items() if value is not None}
-    space = set() if query.under is None else {"space"}
-    return equal_columns | query.among.keys() | query.without.keys() | space
+    space_column = set() if query.under is None else {"space"}
+    return equal_columns | query.among.keys() | query.without.keys() | space_column
 
 
 def _values(query: Query, column: str) -> Iterable[Cell]:
     """Return the values that a query accepts in a column."""
-    return (*query.among.get(column, ()), *(v for c, v in query.equal.items() if c == column))
+    return (
+        *query.among.get(column, ()),
+        *(value for name, value in query.equal.items() if name == column),
+    )
 
 
 CLEAR: Final = Mask()
@@ -177,5 +201,5 @@ def mask_of(redactions: Iterable[Redaction]) -> Mask:
     all_redactions = list(redactions)
     return Mask(
         frozenset(row_id for redaction in all_redactions for row_id in redaction.rows),
-        frozenset(content for redaction in all_redactions for content in redaction.hashes),
+        frozenset(text_hash for redaction in all_redactions for text_hash in redaction.hashes),
     )

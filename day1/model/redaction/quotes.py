@@ -25,14 +25,14 @@ def _without(prose: str, text: str) -> str:
     No regular expression: with a repetitive text it would read `prose` again from each place.
     """
     pieces: list[str] = []
-    copied_to, at = 0, prose.find(text[0]) if text and text in prose else -1
-    while at >= 0:
-        end = at + len(text)
-        neighbours = prose[at - 1 : at] if at else "", prose[end : end + 1]
-        if prose.startswith(text, at) and not any(
-            letter.isalnum() or letter == "_" for letter in neighbours
+    copied_end, position = 0, prose.find(text[0]) if text and text in prose else -1
+    while position >= 0:
+        end = position + len(text)
+        neighbour_letters = prose[position - 1 : position] if position else "", prose[end : end + 1]
+        if prose.startswith(text, position) and not any(
+            letter.isalnum() or letter == "_" for letter in neighbour_letters
         ):
-            pieces += prose[copied_to:at], REDACTED
-            copied_to = end
-        at = prose.find(text[0], max(at + 1, copied_to))
-    return "".join((*pieces, prose[copied_to:]))
+            pieces += prose[copied_end:position], REDACTED
+            copied_end = end
+        position = prose.find(text[0], max(position + 1, copied_end))
+    return "".join((*pieces, prose[copied_end:]))

@@ -19,7 +19,7 @@ class Redaction:
     """The ids of the row and of its copies."""
     hashes: tuple[str, ...]
     masked_rows: int
-    """The number of rows that it masked on the branches of that time."""
+    """The number of rows that the redaction masked on the branches of that time."""
     branches: int
     """The number of branches that had such rows."""
     reason: str | None

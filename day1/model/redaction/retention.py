@@ -54,10 +54,10 @@ def retention(expires_at: str | None, sensitivity: str | None, now: int) -> Rete
     Raises:
         InvalidRequest: the row would be expired already.
     """
-    end = parse_optional(expires_at)
-    if end is not None and end <= now:
-        raise InvalidRequest("`expires_at` is over already: give a later time, or `never`.")
-    return {"expires_at": end, "sensitivity": sensitivity_of(sensitivity)}
+    expiry = parse_optional(expires_at)
+    if expiry is not None and expiry <= now:
+        raise InvalidRequest("`expires_at` is in the past: give a later time, or `never`.")
+    return {"expires_at": expiry, "sensitivity": sensitivity_of(sensitivity)}
 
 
 def end_of_span(word: str | None, now: int) -> int | None:
@@ -66,13 +66,13 @@ def end_of_span(word: str | None, now: int) -> int | None:
     Raises:
         ValueError: the span is zero, or ends after the year 9999.
     """
-    span = None if word is None else _SPAN.fullmatch(word)
-    if span is None:
+    span_match = None if word is None else _SPAN.fullmatch(word)
+    if span_match is None:
         return None
-    length = int(span[1]) * _UNITS[span[2].lower()]
-    if not 0 < length <= LAST - now:
-        raise ValueError("must be longer than nothing, and end before the year 10000")
-    return now + length
+    span_length = int(span_match[1]) * _UNITS[span_match[2].lower()]
+    if not 0 < span_length <= LAST - now:
+        raise ValueError("must be longer than zero, and end before the year 10000")
+    return now + span_length
 
 
 def sensitivity_of(word: str | None) -> str | None:

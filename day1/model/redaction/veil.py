@@ -41,8 +41,8 @@ def is_secret(row: Row | None) -> bool:
 
 def is_expired(row: Row | None, at: int) -> bool:
     """Whether a row had expired by an instant (microseconds UTC)."""
-    end = None if row is None else row.get("expires_at")
-    return end is not None and int(end) <= at
+    expiry = None if row is None else row.get("expires_at")
+    return expiry is not None and int(expiry) <= at
 
 
 def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | None:
@@ -80,7 +80,11 @@ def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
 def whole_veil(kind: Kind, mark: str | None) -> Row:
     """Return the placeholder for each column of words of a kind, as `without_words` sets it."""
     hidden_columns = _HIDDEN.get(kind, {})
-    return {} if mark is None else {c: mark if text else None for c, text in hidden_columns.items()}
+    return (
+        {}
+        if mark is None
+        else {column: mark if is_text else None for column, is_text in hidden_columns.items()}
+    )
 
 
 def shown_row(kind: Kind, row: Row) -> Row:
@@ -114,10 +118,10 @@ def veil_tuples(
     kind: Kind, columns: tuple[str, ...], rows: Collection[tuple[Cell, ...]]
 ) -> list[tuple[Cell, ...]]:
     """Put the mark in place of the words of secret rows; `columns` must have `sensitivity`."""
-    at = columns.index("sensitivity")
+    sensitivity_index = columns.index("sensitivity")
     return [
         tuple(without_words(kind, dict(zip(columns, row, strict=True)), SECRET_MARK).values())
-        if row[at] == SECRET
+        if row[sensitivity_index] == SECRET
         else row
         for row in rows
     ]

@@ -27,9 +27,9 @@ class Ref:
     empty: bool = False
     """The state before the first commit: no rows at all."""
     shown_at: int | None = None
-    """As it is shown to people and models at this instant (microseconds UTC): without the rows
-    that had expired, and with a mark in place of the words of secret ones (`model.redaction.veil`).
-    """
+    """The instant (microseconds UTC) at which people and models see the state: without the rows
+    that had expired, and with a mark in place of the words of secret rows
+    (`model.redaction.veil`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ Changes = dict[str, list[RowChange]]
 """Changed rows by table name."""
 
 Writes = dict[str, dict[str, Row | None]]
-"""The wanted rows, by table name and id; None removes a row."""
+"""The rows to write, by table name and id; None removes a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +123,21 @@ class Query:
     alive_at: int | None = None
     """Only rows that had not expired by this instant."""
     present_at: int | None = None
-    """Only rows whose valid time had not ended by this instant. Of superseded facts it has, unless
-    they say when."""
+    """Only rows whose valid time had not ended by this instant. That of a superseded fact
+    counts as ended, unless the fact says when."""
     public: bool = False
     """Whether secret rows are left out."""
     under: str | None = None
     """A space: only its rows and those of the spaces below it, whose names go on after a `/`."""
     order: Literal["id", "created_at"] | None = None
-    """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
+    """The column by which `scan` sorts. `created_at`, descending, up to a limit: costs what these
+    rows do."""
     descending: bool = False
     limit: int | None = None
 
 
 def place_in_time(row: Mapping[str, Cell]) -> tuple[int, int, str]:
-    """Return what rows are ordered by in time: when it happened, then when it was learned, its id.
+    """Return the sort key of a row in time: when it happened, when it was learned, its id.
 
     An index has rows in this order, so that the newest are found without reading all others.
     """
@@ -145,20 +146,20 @@ def place_in_time(row: Mapping[str, Cell]) -> tuple[int, int, str]:
 
 def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:
     """Sort commits so that each comes before its parents, newest first."""
-    children_left = dict.fromkeys(commits, 0)
-    for current in commits.values():
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] += 1
-    ready_commits = [c for c in commits.values() if children_left[c.id] == 0]
+    unsorted_child_counts = dict.fromkeys(commits, 0)
+    for commit in commits.values():
+        for parent_id in commit.parents:
+            if parent_id in unsorted_child_counts:
+                unsorted_child_counts[parent_id] += 1
+    ready_commits = [c for c in commits.values() if unsorted_child_counts[c.id] == 0]
     ordered_commits: list[Commit] = []
     while ready_commits:
         ready_commits.sort(key=lambda c: (c.ts, c.id))
-        current = ready_commits.pop()
-        ordered_commits.append(current)
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] -= 1
-                if children_left[parent] == 0:
-                    ready_commits.append(commits[parent])
+        commit = ready_commits.pop()
+        ordered_commits.append(commit)
+        for parent_id in commit.parents:
+            if parent_id in unsorted_child_counts:
+                unsorted_child_counts[parent_id] -= 1
+                if unsorted_child_counts[parent_id] == 0:
+                    ready_commits.append(commits[parent_id])
     return ordered_commits

@@ -34,7 +34,7 @@ class Column:
     given: bool = False
     """Whether a person who decides a conflict or a held item may set the column."""
     choices: tuple[str, ...] = ()
-    """The values that it may be set to; empty: any of its type."""
+    """The values to which a person may set the column; empty: any of its type."""
     main: bool = False
     """Whether a page asks for the column where a row is decided whole."""
     shown: bool = True

@@ -8,14 +8,18 @@ from day1.model.rows.kind import Cell, Row
 
 def read_tags(cell: Cell) -> list[str]:
     """Read the tags of a row; without a list there are none."""
-    value = _parse(cell)
-    return [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []
+    parsed_json = _parse(cell)
+    return (
+        [tag for tag in parsed_json if isinstance(tag, str)]
+        if isinstance(parsed_json, list)
+        else []
+    )
 
 
 def read_detail(cell: Cell) -> dict[str, Any]:
     """Read the details of a row: `key` or `id` as the caller named it, `metadata`, its sources."""
-    value = _parse(cell)
-    return value if isinstance(value, dict) else {}
+    parsed_json = _parse(cell)
+    return parsed_json if isinstance(parsed_json, dict) else {}
 
 
 def read_side(cell: str | None) -> Row | None:

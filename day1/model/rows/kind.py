@@ -37,7 +37,7 @@ class Kind:
     line: str = ""
     """The format of the line by which a list shows a row."""
     about: str = "id"
-    """The column with the id of the row that it is about."""
+    """The column with the id of the row that this row is about."""
     origin_indexes: tuple[str, ...] = ("session_id", "task_id", "created_at")
 
     @cached_property
@@ -69,27 +69,27 @@ class Kind:
     def pointer(self) -> tuple[str, str] | None:
         """The column that names the row which this one needs, and that row's kind."""
         pointing_columns = (c for c in self.column.values() if c.points_to is not None)
-        return next(((c.name, str(c.points_to)) for c in pointing_columns), None)
+        return next(((column.name, str(column.points_to)) for column in pointing_columns), None)
 
     @cached_property
     def facets(self) -> tuple[str, ...]:
         """The columns by which search can narrow."""
-        return tuple(c.name for c in self.column.values() if c.facet)
+        return tuple(column.name for column in self.column.values() if column.facet)
 
     @cached_property
     def claimed(self) -> tuple[str, ...]:
         """The cells that importers of foreign sources may set."""
-        return tuple(cell[0].name for cell in self.cells if any(c.claimed for c in cell))
+        return tuple(cell[0].name for cell in self.cells if any(column.claimed for column in cell))
 
     @cached_property
     def private(self) -> tuple[str, ...]:
         """The columns that leave the store only on request."""
-        return tuple(c.name for c in self.column.values() if c.private)
+        return tuple(column.name for column in self.column.values() if column.private)
 
     @cached_property
     def younger(self) -> frozenset[str]:
         """The columns that later versions of the schema added."""
-        return frozenset(c.name for c in self.column.values() if c.since > 1)
+        return frozenset(column.name for column in self.column.values() if column.since > 1)
 
     @cached_property
     def rendered(self) -> tuple[str, ...]:
@@ -341,13 +341,13 @@ def kind_of(row_id: str) -> Kind | None:
 
 def words_of(kind: Kind, row: Mapping[str, Cell]) -> str:
     """Describe in words what a row is about."""
-    return " ".join(str(row[c]) for c in kind.says if row[c] is not None)
+    return " ".join(str(row[column]) for column in kind.says if row[column] is not None)
 
 
 def when(row: Mapping[str, Cell]) -> int:
     """Return when a row happened, else when it was learned; the instant 0 counts as a time."""
-    happened = row.get("happened_at")
-    return int((row["created_at"] if happened is None else happened) or 0)
+    happened_at = row.get("happened_at")
+    return int((row["created_at"] if happened_at is None else happened_at) or 0)
 
 
 def text_of(cell: Cell) -> str | None:
@@ -375,7 +375,7 @@ def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:
-    """Hash one cell (column group) of a row: what an edit records as the value it gave."""
+    """Hash one cell (column group) of a row, as an edit records the new value of the cell."""
     return short_hash(canonical(content_of(kind, row, kind.group(group))))
 
 
@@ -384,9 +384,9 @@ def content_of(kind: Kind, row: Mapping[str, Cell], columns: tuple[str, ...]) ->
 
     So a row that has nothing in them keeps the hashes that it had before there were any.
     """
-    first, later = _by_age(kind.younger, columns)
-    content_values: list[object] = [row[c] for c in first]
-    younger_values = {c: value for c in later if (value := row[c]) is not None}
+    first_columns, later_columns = _by_age(kind.younger, columns)
+    content_values: list[object] = [row[column] for column in first_columns]
+    younger_values = {c: value for c in later_columns if (value := row[c]) is not None}
     return [*content_values, younger_values] if younger_values else content_values
 
 

@@ -37,27 +37,31 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
     """
     # By when it was learned: what a message follows is always older.
     key_by_id = {link.id: (link.created_at, link.id) for link in links}
-    first_by_parent: dict[str | None, list[Link]] = {}
-    following_by_parent: dict[str | None, list[Link]] = {}
+    run_starts_by_previous: dict[str | None, list[Link]] = {}
+    followers_by_previous: dict[str | None, list[Link]] = {}
     for link in links:
-        key_of_previous = key_by_id.get(link.previous_id or "")
+        previous_key = key_by_id.get(link.previous_id or "")
         # The circles that a damaged file may hold are cut open.
-        is_follower = key_of_previous is not None and key_of_previous < key_by_id[link.id]
-        (following_by_parent if is_follower else first_by_parent).setdefault(
+        is_follower = previous_key is not None and previous_key < key_by_id[link.id]
+        (followers_by_previous if is_follower else run_starts_by_previous).setdefault(
             link.previous_id, []
         ).append(link)
 
     def turn(link: Link) -> tuple[int, int, str]:
         return arrived.get(link.id, link.created_at), *key_by_id[link.id]
 
-    link_runs = sorted(
-        first_by_parent.values(),
+    start_groups = sorted(
+        run_starts_by_previous.values(),
         key=lambda run_links: min(key_by_id[link.id] for link in run_links),
     )
-    waiting = [link for run in reversed(link_runs) for link in sorted(run, key=turn, reverse=True)]
-    order = []
-    while waiting:
-        link = waiting.pop()
-        order.append(link.id)
-        waiting += sorted(following_by_parent.get(link.id, ()), key=turn, reverse=True)
-    return order
+    link_stack = [
+        link
+        for start_group in reversed(start_groups)
+        for link in sorted(start_group, key=turn, reverse=True)
+    ]
+    ordered_ids = []
+    while link_stack:
+        link = link_stack.pop()
+        ordered_ids.append(link.id)
+        link_stack += sorted(followers_by_previous.get(link.id, ()), key=turn, reverse=True)
+    return ordered_ids

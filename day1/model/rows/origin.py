@@ -6,7 +6,7 @@ from typing import Final, Literal
 from day1.errors import InvalidRequest
 
 MAX_LABEL: Final = 255
-"""Characters of a short name."""
+"""Maximum number of characters of a short name."""
 SourceName = Literal["user", "agent", "tool", "import", "merge"]
 
 
@@ -21,7 +21,7 @@ class Origin:
 
 
 def named(value: object, what: str) -> str | None:
-    """Check a name that a wire brings beside the arguments, by the rule of `Label`; return it.
+    """Check a name that a wire passes beside the arguments, and return it; None if it is blank.
 
     Raises:
         InvalidRequest: it is too long, or has characters that no name has.
@@ -29,5 +29,5 @@ def named(value: object, what: str) -> str | None:
     if not isinstance(value, str) or not value.strip():
         return None
     if len(value) > MAX_LABEL or not value.isprintable():
-        raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
+        raise InvalidRequest(f"{what} must be a name of at most {MAX_LABEL} printable characters.")
     return value

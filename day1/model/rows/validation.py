@@ -65,10 +65,13 @@ def sound(value: J) -> J:
     Raises:
         ValueError: it breaks one.
     """
-    for part in _parts(value):
-        if isinstance(part, str):
-            clean(part)
-        elif isinstance(part, int | float) and not -MAX_INTEGER <= part <= MAX_INTEGER:
+    for key_or_value in _parts(value):
+        if isinstance(key_or_value, str):
+            clean(key_or_value)
+        elif (
+            isinstance(key_or_value, int | float)
+            and not -MAX_INTEGER <= key_or_value <= MAX_INTEGER
+        ):
             raise ValueError("numbers must be finite and within 2^53")
     if len(canonical(value)) > MAX_TEXT:
         raise ValueError(f"must have at most {MAX_TEXT} characters as JSON")
@@ -77,12 +80,12 @@ def sound(value: J) -> J:
 
 def _parts(value: JsonValue) -> Iterator[JsonValue]:
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner_value in value.items():
             yield key
-            yield from _parts(inner)
+            yield from _parts(inner_value)
     elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner)
+        for inner_value in value:
+            yield from _parts(inner_value)
     else:
         yield value
 
@@ -113,9 +116,9 @@ def looks_secret(*texts: str | None) -> str | None:
     for text in texts:
         if not text or not any(map(text.casefold().__contains__, _PARTS)):
             continue
-        for name, shape in _SHAPES:
-            if shape.search(text):
-                return name
+        for secret_kind, pattern in _SHAPES:
+            if pattern.search(text):
+                return secret_kind
     return None
 
 
@@ -125,11 +128,12 @@ def secret_notes(rule: str, *texts: str | None) -> list[str]:
     Raises:
         Refused: the rule is to refuse it.
     """
-    secret_name = None if rule == "ignore" else looks_secret(*texts)
-    if secret_name is None:
+    secret_kind = None if rule == "ignore" else looks_secret(*texts)
+    if secret_kind is None:
         return []
     if rule == "refuse":
         raise Refused(
-            f"The text looks as if it holds {secret_name}: leave it out.", looks_like=secret_name
+            f"The text looks as if it holds {secret_kind}: leave the secret out.",
+            looks_like=secret_kind,
         )
-    return [f"This looks as if it holds {secret_name}; memory is shared and keeps its history."]
+    return [f"This looks as if it holds {secret_kind}; memory is shared and keeps its history."]

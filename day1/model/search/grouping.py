@@ -59,8 +59,8 @@ def at_odds(one: str, other: str) -> bool:
         return True
     if bool(_DENIAL.search(one)) != bool(_DENIAL.search(other)):
         return True
-    first, second = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
-    return not (first <= second or second <= first)
+    one_numbers, other_numbers = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
+    return not (one_numbers <= other_numbers or other_numbers <= one_numbers)
 
 
 def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T]]:
@@ -73,28 +73,39 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
         things: distinct things.
         pairs: the similar pairs; all others are not similar.
     """
-    place_by_thing = {thing: number for number, thing in enumerate(things)}
-    group_of = dict(enumerate([number] for number in place_by_thing.values()))
+    place_by_thing = {thing: place for place, thing in enumerate(things)}
+    places_by_group = dict(enumerate([place] for place in place_by_thing.values()))
     link_counts: list[Counter[int]] = [Counter() for _ in place_by_thing]
     group_by_place = list(place_by_thing.values())
-    ranked = sorted((-how, place_by_thing[a], place_by_thing[b]) for a, b, how in pairs if a != b)
-    for one, other in dict.fromkeys((min(a, b), max(a, b)) for _, a, b in ranked):
-        kept_group, joined = sorted((group_by_place[one], group_by_place[other]))
-        if kept_group == joined:
+    ranked_pairs = sorted(
+        (-similarity, place_by_thing[left], place_by_thing[right])
+        for left, right, similarity in pairs
+        if left != right
+    )
+    for one_place, other_place in dict.fromkeys(
+        (min(left, right), max(left, right)) for _, left, right in ranked_pairs
+    ):
+        kept_group, joined_group = sorted((group_by_place[one_place], group_by_place[other_place]))
+        if kept_group == joined_group:
             continue
-        link_counts[kept_group][joined] += 1
-        link_counts[joined][kept_group] += 1
-        if link_counts[kept_group][joined] < len(group_of[kept_group]) * len(group_of[joined]):
+        link_counts[kept_group][joined_group] += 1
+        link_counts[joined_group][kept_group] += 1
+        if link_counts[kept_group][joined_group] < len(places_by_group[kept_group]) * len(
+            places_by_group[joined_group]
+        ):
             continue
-        for third, count in link_counts[joined].items():
-            link_counts[third][kept_group] += count
-            del link_counts[third][joined]
-        link_counts[kept_group].update(link_counts[joined])
-        del link_counts[kept_group][kept_group], link_counts[kept_group][joined]
-        for number in group_of[joined]:
-            group_by_place[number] = kept_group
-        group_of[kept_group] += group_of.pop(joined)
-    return [[things[number] for number in sorted(group)] for group in group_of.values()]
+        for third_group, link_count in link_counts[joined_group].items():
+            link_counts[third_group][kept_group] += link_count
+            del link_counts[third_group][joined_group]
+        link_counts[kept_group].update(link_counts[joined_group])
+        del link_counts[kept_group][kept_group], link_counts[kept_group][joined_group]
+        for place in places_by_group[joined_group]:
+            group_by_place[place] = kept_group
+        places_by_group[kept_group] += places_by_group.pop(joined_group)
+    return [
+        [things[place] for place in sorted(group_places)]
+        for group_places in places_by_group.values()
+    ]
 
 
 def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
@@ -110,16 +121,25 @@ def pairs_in_common(words_by_key: Mapping[T, frozenset[str]]) -> list[Pair[T]]:
     """
     count_by_word = Counter(word for words in words_by_key.values() for word in words)
     words_by_rarity = sorted(count_by_word, key=lambda word: (count_by_word[word], word))
-    rarity = {word: place for place, word in enumerate(words_by_rarity)}
+    rank_by_word = {word: rank for rank, word in enumerate(words_by_rarity)}
     keys_by_word: dict[str, list[T]] = {}
     common_pairs: list[Pair[T]] = []
     for key, words in words_by_key.items():
-        rarest = sorted(words, key=rarity.__getitem__)
-        rarest = rarest[: len(words) - ceil(ALIKE_WORDS * len(words)) + 1]
-        near = dict.fromkeys(other for word in rarest for other in keys_by_word.get(word, ()))
-        shares = ((other, shared_words(words, words_by_key[other])) for other in near)
-        common_pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
-        for word in rarest:
+        rarest_words = sorted(words, key=rank_by_word.__getitem__)
+        rarest_words = rarest_words[: len(words) - ceil(ALIKE_WORDS * len(words)) + 1]
+        candidate_keys = dict.fromkeys(
+            other_key for word in rarest_words for other_key in keys_by_word.get(word, ())
+        )
+        similarities = (
+            (other_key, shared_words(words, words_by_key[other_key]))
+            for other_key in candidate_keys
+        )
+        common_pairs += [
+            (other_key, key, similarity)
+            for other_key, similarity in similarities
+            if similarity >= ALIKE_WORDS
+        ]
+        for word in rarest_words:
             keys_by_word.setdefault(word, []).append(key)
     return common_pairs
 
@@ -136,14 +156,14 @@ def worded(text: str) -> int:
     It names its subject, is a whole sentence, has specifics (numbers, names, paths), and is
     neither a few words nor a page.
     """
-    stripped = text.strip()
-    specific_count = min(len(_SPECIFIC.findall(stripped)), _MOST_SPECIFICS)
-    if not _POINTER.match(stripped):
-        specific_count += 2 + (subject(stripped) is not None)
-    specific_count += 2 * (_END.search(stripped) is not None)
-    specific_count -= 2 * (len(stripped.split()) < _FEWEST_WORDS)
-    specific_count -= 4 * (len(stripped) > LONGEST)
-    return specific_count
+    stripped_text = text.strip()
+    rating = min(len(_SPECIFIC.findall(stripped_text)), _MOST_SPECIFICS)
+    if not _POINTER.match(stripped_text):
+        rating += 2 + (subject(stripped_text) is not None)
+    rating += 2 * (_END.search(stripped_text) is not None)
+    rating -= 2 * (len(stripped_text.split()) < _FEWEST_WORDS)
+    rating -= 4 * (len(stripped_text) > LONGEST)
+    return rating
 
 
 def faithful(sentence: str, sources: Sequence[str]) -> bool:
@@ -152,13 +172,13 @@ def faithful(sentence: str, sources: Sequence[str]) -> bool:
     Most of its content words and all of its numbers are in the sources, and it denies if one does.
     """
     source_words = {word for source in sources for word in content_words(source)}
-    words = content_words(sentence)
-    numbers = {number for source in sources for number in _NUMBER.findall(source)}
-    denials = {bool(_DENIAL.search(source)) for source in sources}
+    sentence_words = content_words(sentence)
+    source_numbers = {number for source in sources for number in _NUMBER.findall(source)}
+    source_denials = {bool(_DENIAL.search(source)) for source in sources}
     return (
-        2 * sum(word in source_words for word in words) > len(words)
-        and numbers.issuperset(_NUMBER.findall(sentence))
-        and bool(_DENIAL.search(sentence)) in denials
+        2 * sum(word in source_words for word in sentence_words) > len(sentence_words)
+        and source_numbers.issuperset(_NUMBER.findall(sentence))
+        and bool(_DENIAL.search(sentence)) in source_denials
     )
 
 

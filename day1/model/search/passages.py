@@ -84,8 +84,8 @@ class QuotedText:
 def sentences(text: str) -> list[str]:
     """Split a text into its sentences and lines, without blanks around or repeated in them."""
     end_positions = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
-    parts = (text[start:end] for start, end in pairwise([0, *end_positions]))
-    return [" ".join(part.split()) for part in parts if part.strip()]
+    pieces = (text[start:end] for start, end in pairwise([0, *end_positions]))
+    return [" ".join(piece.split()) for piece in pieces if piece.strip()]
 
 
 def passage_at(passages: Sequence[str], text: str, number: int) -> Span | None:
@@ -93,8 +93,8 @@ def passage_at(passages: Sequence[str], text: str, number: int) -> Span | None:
     if number >= len(passages):
         return None
     start = -1
-    for each in passages[: number + 1]:
-        start = text.index(each, start + 1)
+    for passage_text in passages[: number + 1]:
+        start = text.index(passage_text, start + 1)
     return Span(start, start + len(passages[number]))
 
 
@@ -119,21 +119,27 @@ def quote(
         texts: the whole texts.
         limits: how much of long texts is quoted; None: every text is whole.
     """
-    limit = math.inf if limits is None else limits.whole_characters
-    long_texts = [hit for hit in texts if len(hit.text) > limit]
+    max_whole_length = math.inf if limits is None else limits.whole_characters
+    long_texts = [hit for hit in texts if len(hit.text) > max_whole_length]
     if limits is None or not long_texts:
         return [_whole(question, hit) for hit in texts]
     stems_by_start = _stems(question)
-    words = [list(_words(stems_by_start, hit.text)) for hit in texts]
-    rarity, sizes = _rarity(words), _sizes(len(long_texts), limits)
-    shown_texts = []
-    for hit, hit_words in zip(texts, words, strict=True):
-        part = passage(hit, next(sizes), hit_words, rarity) if len(hit.text) > limit else None
-        if part is None:
-            shown_texts.append(_whole(question, hit))
+    words_of_texts = [list(_words(stems_by_start, hit.text)) for hit in texts]
+    rarity_by_stem, passage_sizes = _rarity(words_of_texts), _sizes(len(long_texts), limits)
+    quoted_texts = []
+    for hit, hit_words in zip(texts, words_of_texts, strict=True):
+        passage_span = (
+            passage(hit, next(passage_sizes), hit_words, rarity_by_stem)
+            if len(hit.text) > max_whole_length
+            else None
+        )
+        if passage_span is None:
+            quoted_texts.append(_whole(question, hit))
         else:
-            shown_texts.append(QuotedText(_with_marks(hit.text, part), part, len(hit.text)))
-    return shown_texts
+            quoted_texts.append(
+                QuotedText(_with_marks(hit.text, passage_span), passage_span, len(hit.text))
+            )
+    return quoted_texts
 
 
 def _whole(question: str, hit: FoundText) -> QuotedText:
@@ -163,26 +169,28 @@ def passage(
         None if the text, without blanks around it, has at most `size` characters.
     """
     text = hit.text
-    first_character = len(text) - len(text.lstrip())
-    bounds = Span(first_character, max(first_character, len(text.rstrip())))
-    if bounds.end - bounds.start <= size:
+    text_start = len(text) - len(text.lstrip())
+    text_span = Span(text_start, max(text_start, len(text.rstrip())))
+    if text_span.end - text_span.start <= size:
         return None
-    search_span = bounds if hit.near is None else _widened(hit.near, size, bounds)
-    words_within = [w for w in words if search_span.start <= w.start and w.end <= search_span.end]
+    search_span = text_span if hit.near is None else _widened(hit.near, size, text_span)
+    words_within = [
+        word for word in words if search_span.start <= word.start and word.end <= search_span.end
+    ]
     densest_span = _densest(words_within, size, rarity)
-    latest = search_span.start + size // 3
-    start, core_end = search_span.start, search_span.start
+    latest_start = search_span.start + size // 3
+    start, words_end = search_span.start, search_span.start
     if densest_span is not None:
-        latest, core_end = densest_span
-        lead = (size - (densest_span.end - densest_span.start)) // 2
-        start = max(search_span.start, min(densest_span.start - lead, search_span.end - size))
-    if start > bounds.start:
-        start = _begin(text, start, latest)
+        latest_start, words_end = densest_span
+        lead_size = (size - (densest_span.end - densest_span.start)) // 2
+        start = max(search_span.start, min(densest_span.start - lead_size, search_span.end - size))
+    if start > text_span.start:
+        start = _begin(text, start, latest_start)
     latest_end = min(search_span.end, start + size)
-    if latest_end == bounds.end:
+    if latest_end == text_span.end:
         return Span(start, latest_end)
-    earliest = min(latest_end, max(core_end, start + 2 * size // 3))
-    end = _end(text, earliest, latest_end)
+    earliest_end = min(latest_end, max(words_end, start + 2 * size // 3))
+    end = _end(text, earliest_end, latest_end)
     return Span(start, end if end > start else latest_end)  # a passage of blanks only stays
 
 
@@ -212,34 +220,37 @@ def _rarity(texts: Iterable[Sequence[_Word]]) -> dict[str, float]:
     No other text counts, since the token may not see others.
     """
     stem_sets = [{word.stem for word in words} for words in texts]
-    counts = Counter(stem for stems in stem_sets for stem in stems)
+    count_by_stem = Counter(stem for stems in stem_sets for stem in stems)
     return {
-        stem: math.log(1 + (len(stem_sets) - count + 0.5) / (count + 0.5))
-        for stem, count in counts.items()
+        stem: math.log(1 + (len(stem_sets) - text_count + 0.5) / (text_count + 0.5))
+        for stem, text_count in count_by_stem.items()
     }
 
 
 def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> Span | None:
     """Find the first shortest part of at most `size` characters with the most weight of words."""
-    best, span = (0.0, 0), None
+    best_rank, best_span = (0.0, 0), None
     count_by_stem: Counter[str] = Counter()
-    last = 0
-    for at, word in enumerate(words):
-        while last < len(words) and words[last].end - word.start <= size:
-            count_by_stem[words[last].stem] += 1
-            last += 1
-        if last == at:  # this word alone exceeds `size`
-            last += 1
+    end_index = 0
+    for first_index, word in enumerate(words):
+        while end_index < len(words) and words[end_index].end - word.start <= size:
+            count_by_stem[words[end_index].stem] += 1
+            end_index += 1
+        if end_index == first_index:  # this word alone exceeds `size`
+            end_index += 1
             continue
         if count_by_stem[word.stem] == 1:  # else the part from the next word on has the same words
             stems = sorted(stem for stem, count in count_by_stem.items() if count)
             score = sum(rarity[stem] for stem in stems)
-            if score >= best[0]:
-                end = _shortest(words, at, set(stems))
-                if (score, word.start - end) > best:
-                    best, span = (score, word.start - end), Span(word.start, end)
+            if score >= best_rank[0]:
+                span_end = _shortest(words, first_index, set(stems))
+                if (score, word.start - span_end) > best_rank:
+                    best_rank, best_span = (
+                        (score, word.start - span_end),
+                        Span(word.start, span_end),
+                    )
         count_by_stem[word.stem] -= 1
-    return span
+    return best_span
 
 
 def _shortest(words: Sequence[_Word], at: int, stems: set[str]) -> int:
@@ -267,30 +278,30 @@ def _begin(text: str, start: int, latest: int) -> int:
     for match in _ENDS.finditer(text, max(0, start - 3), latest):
         if start <= match.end() <= latest:
             return match.end()
-    for at in range(start, latest + 1):
-        if text[at - 1].isspace() and not text[at].isspace():
-            return at
-    at = start
-    while at < latest and _within_a_letter(text, at):
-        at += 1
-    return at
+    for index in range(start, latest + 1):
+        if text[index - 1].isspace() and not text[index].isspace():
+            return index
+    index = start
+    while index < latest and _within_a_letter(text, index):
+        index += 1
+    return index
 
 
 def _end(text: str, earliest: int, end: int) -> int:
     """Choose the end of a passage: at a sentence or line from `earliest`, else a word or letter."""
-    sentence = None
+    sentence_end = None
     for match in _ENDS.finditer(text, earliest, end + 1):
-        stop = match.start() + len(match[0].rstrip())
-        sentence = stop if stop <= end else sentence
-    if sentence is not None:
-        return len(text[:sentence].rstrip())
-    for at in range(end, earliest - 1, -1):
-        if text[at].isspace():
-            return len(text[:at].rstrip())
-    at = end
-    while at > earliest and _within_a_letter(text, at):
-        at -= 1
-    return at if at > earliest else end
+        match_end = match.start() + len(match[0].rstrip())
+        sentence_end = match_end if match_end <= end else sentence_end
+    if sentence_end is not None:
+        return len(text[:sentence_end].rstrip())
+    for index in range(end, earliest - 1, -1):
+        if text[index].isspace():
+            return len(text[:index].rstrip())
+    index = end
+    while index > earliest and _within_a_letter(text, index):
+        index -= 1
+    return index if index > earliest else end
 
 
 def _within_a_letter(text: str, at: int) -> bool:
@@ -300,8 +311,10 @@ def _within_a_letter(text: str, at: int) -> bool:
 
 def _with_marks(text: str, part: Span) -> str:
     """Return a passage with an ellipsis where the text goes on before or after it."""
-    text_before, after = text[: part.start].strip(), text[part.end :].strip()
-    return f"{_CUT} " * bool(text_before) + text[part.start : part.end] + f" {_CUT}" * bool(after)
+    text_before, text_after = text[: part.start].strip(), text[part.end :].strip()
+    return (
+        f"{_CUT} " * bool(text_before) + text[part.start : part.end] + f" {_CUT}" * bool(text_after)
+    )
 
 
 def best_rows(
@@ -310,17 +323,19 @@ def best_rows(
     """Return the best candidates that may be shown, one part of each text, and their rows."""
     rank_limit = limit
     while True:
-        ranked = order(candidates, rank_limit)
-        rows = show([scored.row_id for scored in ranked])
-        if len(rows) < len(ranked):  # hidden rows are replaced by other candidates
+        ranked_hits = order(candidates, rank_limit)
+        row_by_id = show([scored.row_id for scored in ranked_hits])
+        if len(row_by_id) < len(ranked_hits):  # hidden rows are replaced by other candidates
             visible_rows = show([candidate.row_id for candidate in candidates])
-            candidates = [entry for entry in candidates if entry.row_id in visible_rows]
-            ranked = order(candidates, rank_limit)
-            rows = show([scored.row_id for scored in ranked])
-        keys = [(entry, text_key(rows[entry.row_id])) for entry in ranked if entry.row_id in rows]
-        best = [entry for entry, _ in once_each(keys, itemgetter(1))]
-        if len(best) >= limit or len(ranked) < rank_limit:
-            return best[:limit], rows
+            candidates = [hit for hit in candidates if hit.row_id in visible_rows]
+            ranked_hits = order(candidates, rank_limit)
+            row_by_id = show([scored.row_id for scored in ranked_hits])
+        keyed_hits = [
+            (hit, text_key(row_by_id[hit.row_id])) for hit in ranked_hits if hit.row_id in row_by_id
+        ]
+        best_hits = [hit for hit, _ in once_each(keyed_hits, itemgetter(1))]
+        if len(best_hits) >= limit or len(ranked_hits) < rank_limit:
+            return best_hits[:limit], row_by_id
         rank_limit *= 4
 
 

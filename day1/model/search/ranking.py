@@ -98,10 +98,10 @@ class Weights:
             raise ValueError("bm25_half and words_half must be above 0")
         boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
         discounts = (self.question_discount, self.passage_discount)
-        parts = (*boosts, self.length_boost, *discounts, *self.neighbour_shares)
+        fractions = (*boosts, self.length_boost, *discounts, *self.neighbour_shares)
         if min(self.question_words, self.neighbour_words, self.beside_words) < 0:
             raise ValueError("a number of words must not be negative")
-        if not all(0 <= part <= 1 for part in (*parts, *self.pending_cosine)):
+        if not all(0 <= fraction <= 1 for fraction in (*fractions, *self.pending_cosine)):
             raise ValueError("boosts, shares, cosines and discounts of searches must be in 0..1")
 
 
@@ -157,23 +157,26 @@ def rank(
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
     when a cosine or a BM25 rises.
     """
-    by_evidence = [(_evidence(candidate, question), candidate) for candidate in candidates]
-    by_evidence.sort(key=itemgetter(0), reverse=True)
-    first: list[_Hit] = []
-    for start in range(0, len(by_evidence), _PORTION):
-        best_possible = _best_possible(by_evidence[start][0], question)
-        if len(first) == limit and best_possible < -first[-1].negative_score - _ROUNDED:
+    scored_candidates = [(_evidence(candidate, question), candidate) for candidate in candidates]
+    scored_candidates.sort(key=itemgetter(0), reverse=True)
+    best_hits: list[_Hit] = []
+    for portion_start in range(0, len(scored_candidates), _PORTION):
+        best_possible = _best_possible(scored_candidates[portion_start][0], question)
+        if len(best_hits) == limit and best_possible < -best_hits[-1].negative_score - _ROUNDED:
             break
-        portion = by_evidence[start : start + _PORTION]
-        texts = read([candidate.row_id for _, candidate in portion])
-        with_texts = [(e, c, texts[c.row_id]) for e, c in portion if c.row_id in texts]
-        first = sorted([*first, *_weighed(with_texts, question)], key=_PLACE)[:limit]
+        portion = scored_candidates[portion_start : portion_start + _PORTION]
+        text_by_id = read([candidate.row_id for _, candidate in portion])
+        portion_with_texts = [
+            (evidence, c, text_by_id[c.row_id]) for evidence, c in portion if c.row_id in text_by_id
+        ]
+        hits = [*best_hits, *_weighed(portion_with_texts, question)]
+        best_hits = sorted(hits, key=_PLACE)[:limit]
     half_bm25 = question.weights.bm25_half
     return [
         Scored(
             hit.row_id, -hit.negative_score, _clamped(c.cosine), _keyword_score(c.bm25, half_bm25)
         )
-        for hit in first
+        for hit in best_hits
         for c in [hit.candidate]
     ]
 
@@ -192,27 +195,29 @@ def _weighed(
     with_texts: Sequence[tuple[float, Candidate, str]], question: Question
 ) -> Iterator[_Hit]:
     """Yield the scores of rows by their evidence and their texts."""
-    weights, about = question.weights, question.about
-    near_dates = _near_dates([(candidate, text) for _, candidate, text in with_texts], question)
-    for (evidence, candidate, text), near in zip(with_texts, near_dates, strict=True):
+    weights, question_subjects = question.weights, question.about
+    date_nearnesses = _near_dates(
+        [(candidate, text) for _, candidate, text in with_texts], question
+    )
+    for (evidence, candidate, text), date_nearness in zip(with_texts, date_nearnesses, strict=True):
         score = _boosted(evidence, weights.length_boost * _fullness(text))
         # A memory that opens with a capitalised word which the question is about is about it
         # too: +2 to +5 points.
-        if about and subject(text) in about:
+        if question_subjects and subject(text) in question_subjects:
             score = _boosted(score, weights.subject_boost)
-        if near:
-            score = _boosted(score, weights.date_boost * near)
+        if date_nearness:
+            score = _boosted(score, weights.date_boost * date_nearness)
         # A question is like the question, and does not answer it.
         # By words alone, a long message that ends in a question is found like one, too.
         if text.rstrip().endswith("?") and (
             question.mode == "keyword" or _is_short(text, weights.question_words)
         ):
             score *= 1.0 - weights.question_discount
-        votes = question.votes.get(candidate.row_id)
-        if votes is not None:
-            score = moved(score, votes.usefulness(question.words))
-        time = candidate.created_at if candidate.happened_at is None else candidate.happened_at
-        yield _Hit(-score, -time, candidate.row_id, candidate)
+        row_votes = question.votes.get(candidate.row_id)
+        if row_votes is not None:
+            score = moved(score, row_votes.usefulness(question.words))
+        row_time = candidate.created_at if candidate.happened_at is None else candidate.happened_at
+        yield _Hit(-score, -row_time, candidate.row_id, candidate)
 
 
 def _best_possible(score: float, question: Question) -> float:
@@ -252,19 +257,21 @@ def words_in_context(
         shares: what a word counts in the texts just before and after, in the next ones, and so on.
         parts: for each place of the run, the part of the shares that counts there.
     """
-    total = [0.0] * len(run)
-    for scores in words:
-        best = [0.0] * len(run)
-        for at, text in enumerate(run):
-            score = scores.get(text, 0.0)
+    bm25_sums = [0.0] * len(run)
+    for bm25_by_text in words:
+        word_scores = [0.0] * len(run)
+        for index, text in enumerate(run):
+            score = bm25_by_text.get(text, 0.0)
             if score > 0:  # seldom: most words are in few texts
-                best[at] = max(best[at], score)
-                for far, share in enumerate(shares, start=1):
-                    for place in (at - far, at + far):
-                        if 0 <= place < len(run):
-                            best[place] = max(best[place], share * parts[place] * score)
-        total = list(map(add, total, best))
-    return total
+                word_scores[index] = max(word_scores[index], score)
+                for distance, share in enumerate(shares, start=1):
+                    for neighbour_index in (index - distance, index + distance):
+                        if 0 <= neighbour_index < len(run):
+                            word_scores[neighbour_index] = max(
+                                word_scores[neighbour_index], share * parts[neighbour_index] * score
+                            )
+        bm25_sums = list(map(add, bm25_sums, word_scores))
+    return bm25_sums
 
 
 def _clamped(cosine: float | None) -> float | None:
@@ -303,20 +310,20 @@ def _evidence(candidate: Candidate, question: Question) -> float:
     weights, cosine = question.weights, candidate.cosine
     if question.mode == "vector":
         return _clamped(cosine) or 0.0
-    keyword = _keyword_score(candidate.bm25, weights.bm25_half)
+    keyword_score = _keyword_score(candidate.bm25, weights.bm25_half)
     if question.mode == "keyword":
-        return keyword
+        return keyword_score
     if cosine is not None and candidate.passages > 1:
         # The best of many passages is high by chance: long texts would crowd out short ones.
         cosine -= weights.passage_discount * math.log(candidate.passages)
     cosine = _clamped(cosine)
     if cosine is None:
-        base, part = weights.pending_cosine
-        near = min(1.0, base + part * keyword)
+        base_cosine, keyword_share = weights.pending_cosine
+        vector_score = min(1.0, base_cosine + keyword_share * keyword_score)
     else:
         # A memory beside one like the question is more likely the wanted one.
-        near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
-    combined_score = weights.vector * near + weights.keyword * keyword
+        vector_score = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
+    combined_score = weights.vector * vector_score + weights.keyword * keyword_score
     score = combined_score / (weights.vector + weights.keyword)
     # Most words of a question in one place are more than twice as good as half of them.
     return _boosted(score, weights.words_boost * _most_words(candidate.bm25, weights.words_half))
@@ -349,18 +356,19 @@ def _near_dates(with_texts: Sequence[tuple[Candidate, str]], question: Question)
     """Rate how near each row is, 0..1, to the day, month or year that the question names."""
     if not question.dated:
         return [0.0] * len(with_texts)
-    asked_around: dict[int, list[DateSpan]] = {}
-    nearness_of_candidates = []
+    asked_spans_by_year: dict[int, list[DateSpan]] = {}
+    nearnesses = []
     for candidate, text in with_texts:
         best_nearness = 0.0
-        for span in _dates_of(candidate, text):
-            year = 1970 + span.start_us // _YEAR_US
-            if year not in asked_around:  # "on 5 May" is asked of the years around the memory's
-                asked_around[year] = dates(question.text, (year - 1, year, year + 1))
-            for asked_span in asked_around[year]:
-                best_nearness = max(best_nearness, _nearness(asked_span, span))
-        nearness_of_candidates.append(best_nearness)
-    return nearness_of_candidates
+        for memory_span in _dates_of(candidate, text):
+            year = 1970 + memory_span.start_us // _YEAR_US
+            # "On 5 May" is asked of the years around the memory's.
+            if year not in asked_spans_by_year:
+                asked_spans_by_year[year] = dates(question.text, (year - 1, year, year + 1))
+            for asked_span in asked_spans_by_year[year]:
+                best_nearness = max(best_nearness, _nearness(asked_span, memory_span))
+        nearnesses.append(best_nearness)
+    return nearnesses
 
 
 @lru_cache(maxsize=16_384)
@@ -374,8 +382,8 @@ def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
     written_dates = _written(text[:_DATED_CHARACTERS])
     if written_dates and candidate.happened_at is None:
         return written_dates
-    at = candidate.created_at if candidate.happened_at is None else candidate.happened_at
-    return [*written_dates, DateSpan(at, at + 1)]
+    memory_time = candidate.created_at if candidate.happened_at is None else candidate.happened_at
+    return [*written_dates, DateSpan(memory_time, memory_time + 1)]
 
 
 def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:
@@ -383,9 +391,9 @@ def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:
 
     A memory that names a whole year is only a twelfth as near to one of its months.
     """
-    width = asked_span.end_us - asked_span.start_us
+    asked_us = asked_span.end_us - asked_span.start_us
     gap = max(asked_span.start_us - memory_span.end_us, memory_span.start_us - asked_span.end_us, 0)
-    falling_nearness = 1.0 - gap / (2 * _DAY_US + width / 4)
+    falling_nearness = 1.0 - gap / (2 * _DAY_US + asked_us / 4)
     if falling_nearness <= 0:
         return 0.0
-    return falling_nearness * min(1.0, width / (memory_span.end_us - memory_span.start_us))
+    return falling_nearness * min(1.0, asked_us / (memory_span.end_us - memory_span.start_us))

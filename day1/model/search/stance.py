@@ -51,7 +51,7 @@ _NEGATIONS = frozenset(
     )
 )
 _FALSE = re.compile(r"\bfalse(?=\s+that\b)", re.IGNORECASE)
-"""Words that deny a claim when they are said of it; elsewhere they are values."""
+"""The pattern of `false` where it denies a claim; elsewhere the word is a value."""
 _COUNTS = (
     "two",
     "three",
@@ -150,38 +150,47 @@ class _Read:
     sides: frozenset[tuple[int, int]]
     """The words of pairs of opposites that the text has, by pair."""
     units: dict[str, int]
-    """By number the unit that it counts, where the text gives one."""
+    """Number -> the unit that follows it in the text, for the numbers with a unit."""
     negated: bool
 
 
 def stance(
     claim: str, other: str, cosine: float | None = None
 ) -> Literal["supports", "contradicts", "related"] | None:
-    """Say what `other` means for `claim`; None if it is about something else.
+    """Return the stance of `other` towards `claim`; None if it is about something else.
 
     Args:
         claim: the text that is judged.
         other: a text that was found for it.
         cosine: of their vectors, where there are any.
     """
-    one, two = _read(claim), _read(other)
-    turned = _turned(one.words, two.words)
-    shared_count = len(one.words & two.words) + turned
+    claim_read, other_read = _read(claim), _read(other)
+    negated_word_count = _turned(claim_read.words, other_read.words)
+    shared_count = len(claim_read.words & other_read.words) + negated_word_count
     if not shared_count:
         return "related" if (cosine or 0) >= _RELATED_COSINE else None
-    alike = shared_count / (len(one.words | two.words) - turned)
-    covered_share = shared_count / len(one.words)
-    is_near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
-    has_same_names = one.names <= two.all_words and two.names <= one.all_words
-    opposed = _opposed(one, two, turned)
-    contrary = opposed or _other_numbers(one, two)
+    similarity = shared_count / (len(claim_read.words | other_read.words) - negated_word_count)
+    covered_share = shared_count / len(claim_read.words)
+    is_near = similarity >= _NEAR or (
+        (cosine or 0) >= _NEAR_COSINE and similarity >= _NEAR_WITH_COSINE
+    )
+    has_same_names = (
+        claim_read.names <= other_read.all_words and other_read.names <= claim_read.all_words
+    )
+    is_opposed = _opposed(claim_read, other_read, negated_word_count)
+    is_contrary = is_opposed or _other_numbers(claim_read, other_read)
     if _same_time(claim, other) and not other.rstrip().endswith("?"):
-        if is_near and has_same_names and contrary:
+        if is_near and has_same_names and is_contrary:
             return "contradicts"
-        is_said = covered_share >= _COVERED or (
+        is_covered = covered_share >= _COVERED or (
             (cosine or 0) >= _LIKE_COSINE and covered_share >= _COVERED_WITH_COSINE
         )
-        if is_said and not contrary and one.names <= two.all_words and one.numbers <= two.numbers:
+        if (
+            is_covered
+            and not is_contrary
+            and claim_read.names <= other_read.all_words
+            and claim_read.numbers <= other_read.numbers
+        ):
             return "supports"
     if covered_share >= _RELATED or (cosine or 0) >= _RELATED_COSINE:
         return "related"
@@ -207,49 +216,57 @@ def _other_numbers(one: _Read, two: _Read) -> bool:
 
 def _turned(one: frozenset[str], two: frozenset[str]) -> int:
     """Count the words of one text that are a word of the other with a negating prefix."""
-    pairs = ((one - two, two - one), (two - one, one - two))
+    word_set_pairs = ((one - two, two - one), (two - one, one - two))
     return sum(
-        any(prefix + word in other for prefix in _PREFIXES)
-        for mine, other in pairs
-        for word in mine
+        any(prefix + word in other_words for prefix in _PREFIXES)
+        for own_words, other_words in word_set_pairs
+        for word in own_words
     )
 
 
 def _opposed(one: _Read, two: _Read, turned: int) -> bool:
     """Whether an odd number of negations and opposites is between the two texts."""
-    mine, theirs = one.sides - two.sides, two.sides - one.sides
-    turns = turned + (one.negated != two.negated)
-    turns += any((pair, 1 - side) in theirs for pair, side in mine)
-    return turns % 2 == 1
+    own_sides, other_sides = one.sides - two.sides, two.sides - one.sides
+    reversal_count = turned + (one.negated != two.negated)
+    reversal_count += any(
+        (pair_number, 1 - side_number) in other_sides for pair_number, side_number in own_sides
+    )
+    return reversal_count % 2 == 1
 
 
 def _same_time(claim: str, other: str) -> bool:
     """Whether two texts may be about one time: not if both name dates and share none."""
-    mine, theirs = dates(claim, ()), dates(other, ())
-    if not mine or not theirs:
+    claim_dates, other_dates = dates(claim, ()), dates(other, ())
+    if not claim_dates or not other_dates:
         return True
-    return any(a.start_us < b.end_us and b.start_us < a.end_us for a in mine for b in theirs)
+    return any(
+        claim_date.start_us < other_date.end_us and other_date.start_us < claim_date.end_us
+        for claim_date in claim_dates
+        for other_date in other_dates
+    )
 
 
 def _read(text: str) -> _Read:
-    undated = _FALSE.sub("not", _DATE.sub(" ", text))
-    named = {number for match in _NAMED.finditer(undated) for number in match.groups() if number}
+    undated_text = _FALSE.sub("not", _DATE.sub(" ", text))
+    name_numbers = {
+        number for match in _NAMED.finditer(undated_text) for number in match.groups() if number
+    }
     words: set[str] = set()
     all_words: set[str] = set()
     names: set[str] = set()
     numbers: set[str] = set()
-    sides, negations = set(), 0
-    for match in _TOKEN.finditer(undated):
+    opposite_words, negation_count = set(), 0
+    for match in _TOKEN.finditer(undated_text):
         token, word = match[0], match[0].lower().replace("\u2019", "'")
         word = word.removesuffix("'s")
         number = word.replace(",", "") if word[0].isdigit() else _NUMBERS.get(word)
         if number is not None:
-            (names if word in named else numbers).add(number)
+            (names if word in name_numbers else numbers).add(number)
             all_words.add(number)
         elif word in _NEGATIONS or word.endswith("n't"):
-            negations += 1
+            negation_count += 1
         elif word in _SIDES:
-            sides.add(_SIDES[word])
+            opposite_words.add(_SIDES[word])
         elif word not in STOP_WORDS and len(word) > 1:
             stem = _stem(word)
             words.add(stem)
@@ -261,9 +278,12 @@ def _read(text: str) -> _Read:
         frozenset(all_words),
         frozenset(names),
         frozenset(numbers),
-        frozenset(sides),
-        {number.replace(",", ""): _UNITS[u.lower()] for number, u in _MEASURE.findall(undated)},
-        negations % 2 == 1,
+        frozenset(opposite_words),
+        {
+            number.replace(",", ""): _UNITS[unit.lower()]
+            for number, unit in _MEASURE.findall(undated_text)
+        },
+        negation_count % 2 == 1,
     )
 
 

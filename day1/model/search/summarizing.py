@@ -12,7 +12,7 @@ MOST_CHARACTERS: Final = 1_200
 """Maximum number of characters of a summary; a single longer sentence is cut."""
 _MOST_SENTENCES: Final = 12
 _MAX_SENTENCE: Final = 400
-"""Characters of a sentence that is quoted whole."""
+"""Maximum number of characters of a quoted sentence; a longer one is cut."""
 _AROUND: Final = ".,;:!?\u2026()[]{}<>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _WITHIN: Final = frozenset("./_@\\")
 """Signs within a word that make it a path, an address or an identifier."""
@@ -33,25 +33,25 @@ def summarize(texts: Sequence[str], max_characters: int = MOST_CHARACTERS) -> li
     unless none has one.
     """
     quote_by_text: dict[str, Quote] = {}
-    for number, text in enumerate(texts):
+    for text_index, text in enumerate(texts):
         for sentence in sentences(text):
-            quote_by_text.setdefault(plain(sentence), Quote(number, sentence[:_MAX_SENTENCE]))
-    quotes = [quote for key, quote in quote_by_text.items() if key]
-    names = _inner_names(quote.sentence for quote in quotes)
-    scores = [_specifics(quote.sentence, names) for quote in quotes]
+            quote_by_text.setdefault(plain(sentence), Quote(text_index, sentence[:_MAX_SENTENCE]))
+    quotes = [quote for folded_sentence, quote in quote_by_text.items() if folded_sentence]
+    inner_names = _inner_names(quote.sentence for quote in quotes)
+    scores = [_specifics(quote.sentence, inner_names) for quote in quotes]
     min_score = min(1, max(scores, default=0))
-    ranked_places = sorted(
-        (place for place, score in enumerate(scores) if score >= min_score),
-        key=lambda place: (-scores[place], place),
+    ranked_indexes = sorted(
+        (index for index, score in enumerate(scores) if score >= min_score),
+        key=lambda index: (-scores[index], index),
     )
-    chosen_places: list[int] = []
+    chosen_indexes: list[int] = []
     characters_left = max_characters
-    for place in ranked_places:
-        length = len(quotes[place].sentence) + 1
-        if length <= characters_left + 1 and len(chosen_places) < _MOST_SENTENCES:
-            chosen_places.append(place)
-            characters_left -= length
-    return [quotes[place] for place in sorted(chosen_places)]
+    for index in ranked_indexes:
+        quote_length = len(quotes[index].sentence) + 1
+        if quote_length <= characters_left + 1 and len(chosen_indexes) < _MOST_SENTENCES:
+            chosen_indexes.append(index)
+            characters_left -= quote_length
+    return [quotes[index] for index in sorted(chosen_indexes)]
 
 
 def names_in(texts: Sequence[str]) -> list[str]:
@@ -61,7 +61,11 @@ def names_in(texts: Sequence[str]) -> list[str]:
     """
     all_sentences = [sentence for text in texts for sentence in sentences(text)]
     inner_names = _inner_names(all_sentences)
-    return list(dict.fromkeys(name for s in all_sentences for name in _names(s, inner_names)))
+    return list(
+        dict.fromkeys(
+            name for one_sentence in all_sentences for name in _names(one_sentence, inner_names)
+        )
+    )
 
 
 def _inner_names(listed: Sequence[str] | Iterator[str]) -> frozenset[str]:
@@ -69,37 +73,37 @@ def _inner_names(listed: Sequence[str] | Iterator[str]) -> frozenset[str]:
     return frozenset(
         word
         for sentence in listed
-        for place, token in enumerate(sentence.split())
-        if place and _is_capitalised(word := token.strip(_AROUND))
+        for index, token in enumerate(sentence.split())
+        if index and _is_capitalised(word := token.strip(_AROUND))
     )
 
 
 def _specifics(sentence: str, inner: frozenset[str]) -> int:
     """Count the distinct names and numbers of a sentence."""
     number_words = {
-        w for token in sentence.split() if any(map(str.isdecimal, w := token.strip(_AROUND)))
+        word for token in sentence.split() if any(map(str.isdecimal, word := token.strip(_AROUND)))
     }
     return len(number_words.union(_names(sentence, inner)))
 
 
 def _names(sentence: str, inner: frozenset[str]) -> Iterator[str]:
     """Yield the names of a sentence; capitalised words that follow one another are one name."""
-    name: list[str] = []
-    for place, token in enumerate(sentence.split()):
+    name_words: list[str] = []
+    for index, token in enumerate(sentence.split()):
         word = token.strip(_AROUND)
-        capitalised = _is_capitalised(word) and (place > 0 or word in inner)
-        if name and not (capitalised and token.startswith(word)):
-            yield " ".join(name)
-            name = []
-        if capitalised:
-            name.append(word)
+        is_capitalised = _is_capitalised(word) and (index > 0 or word in inner)
+        if name_words and not (is_capitalised and token.startswith(word)):
+            yield " ".join(name_words)
+            name_words = []
+        if is_capitalised:
+            name_words.append(word)
             if not token.endswith(word):  # a sign ends the name
-                yield " ".join(name)
-                name = []
+                yield " ".join(name_words)
+                name_words = []
         elif _is_identifier(word):
             yield word
-    if name:
-        yield " ".join(name)
+    if name_words:
+        yield " ".join(name_words)
 
 
 def _is_capitalised(word: str) -> bool:

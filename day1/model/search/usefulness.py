@@ -82,25 +82,27 @@ class RowVotes:
             query_words
         ):  # no query is similar, as in nearly every search
             return votes_sum.usefulness
-        total, weight = votes_sum.total, votes_sum.weight
-        for other_words, (score, count) in votes_sum.queries.items():
+        score_sum, weight_sum = votes_sum.total, votes_sum.weight
+        for other_words, (query_score_sum, vote_count) in votes_sum.queries.items():
             if _similar(other_words, query_words):
-                total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
-                weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
-        return _usefulness(total, weight)
+                score_sum += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * query_score_sum
+                weight_sum += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * vote_count
+        return _usefulness(score_sum, weight_sum)
 
     @cached_property
     def _sum(self) -> _Sum:
-        total = weight = 0.0
+        score_sum = weight_sum = 0.0
         sum_by_query: dict[frozenset[str], tuple[float, int]] = {}
         for vote in self.counted.values():
             vote_weight = _OTHER_WEIGHT if vote.words else 1.0
-            total += vote_weight * vote.score
-            weight += vote_weight
-            score, count = sum_by_query.get(vote.words, (0.0, 0))
-            sum_by_query[vote.words] = score + vote.score, count + 1
+            score_sum += vote_weight * vote.score
+            weight_sum += vote_weight
+            query_score_sum, vote_count = sum_by_query.get(vote.words, (0.0, 0))
+            sum_by_query[vote.words] = query_score_sum + vote.score, vote_count + 1
         query_words = frozenset[str]().union(*sum_by_query)
-        return _Sum(total, weight, sum_by_query, query_words, _usefulness(total, weight))
+        return _Sum(
+            score_sum, weight_sum, sum_by_query, query_words, _usefulness(score_sum, weight_sum)
+        )
 
 
 NO_VOTES: Final = RowVotes({})

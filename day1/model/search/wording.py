@@ -151,20 +151,21 @@ def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -
     words_by_text = {
         text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair
     }
-    counts = Counter(chain.from_iterable(words_by_text.values()))
+    text_count_by_word = Counter(chain.from_iterable(words_by_text.values()))
     weight_by_word = {
-        word: math.log(len(words_by_text) / count) ** 2 for word, count in counts.items()
+        word: math.log(len(words_by_text) / text_count) ** 2
+        for word, text_count in text_count_by_word.items()
     }
     length_by_text = {
-        t: math.sqrt(sum(map(weight_by_word.__getitem__, text_words)))
-        for t, text_words in words_by_text.items()
+        counted_text: math.sqrt(sum(map(weight_by_word.__getitem__, text_words)))
+        for counted_text, text_words in words_by_text.items()
     }
     return [
-        sum(map(weight_by_word.__getitem__, words_by_text[one] & words_by_text[other]))
-        / (length_by_text[one] * length_by_text[other])
-        if length_by_text[one] and length_by_text[other]
+        sum(map(weight_by_word.__getitem__, words_by_text[one_text] & words_by_text[other_text]))
+        / (length_by_text[one_text] * length_by_text[other_text])
+        if length_by_text[one_text] and length_by_text[other_text]
         else 0.0
-        for one, other in pairs
+        for one_text, other_text in pairs
     ]
 
 
@@ -176,12 +177,16 @@ def usual(texts: Sequence[str]) -> Usual:
     """
     if len(texts) < _FEWEST:
         return Usual()
-    counts = Counter(word for text in texts for word in content_words(text))
-    common_words = frozenset(word for word, count in counts.items() if count * 4 > len(texts))
-    firsts = Counter(map(_opener, texts))
-    openers = frozenset(word for word, count in firsts.items() if word and count * 4 > len(texts))
-    subjects = Counter(map(subject, texts))
-    names = {word for word, count in subjects.items() if word is not None and count >= _OPENS}
+    count_by_word = Counter(word for text in texts for word in content_words(text))
+    common_words = frozenset(
+        word for word, count in count_by_word.items() if count * 4 > len(texts)
+    )
+    opener_counts = Counter(map(_opener, texts))
+    openers = frozenset(
+        word for word, count in opener_counts.items() if word and count * 4 > len(texts)
+    )
+    subject_counts = Counter(map(subject, texts))
+    names = {word for word, count in subject_counts.items() if word is not None and count >= _OPENS}
     if names:
         names -= {word for text in texts for word in _WORD.findall(text)}
     return Usual(common_words, openers, frozenset(names))
@@ -201,8 +206,10 @@ def embedding_query(question: str, words: frozenset[str]) -> str:
     Returns:
         What is left, or `question` itself when no content word would be left.
     """
-    shortened = _DROPPABLE.sub(lambda word: "" if word[1].lower() in words else word[0], question)
-    return " ".join(shortened.split()) if content_words(shortened) else question
+    shortened_question = _DROPPABLE.sub(
+        lambda word: "" if word[1].lower() in words else word[0], question
+    )
+    return " ".join(shortened_question.split()) if content_words(shortened_question) else question
 
 
 def subject(text: str) -> str | None:
@@ -236,8 +243,11 @@ def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
     word and stop words. "How do we deploy?" is not about a memory that opens with "Deploy".
     """
     words = _WORD.findall(unicodedata.normalize("NFC", question))
-    capitalised = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS
-    return frozenset(capitalised | {word for each in words if (word := each.lower()) in names})
+    capitalised_words = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS
+    return frozenset(
+        capitalised_words
+        | {word for question_word in words if (word := question_word.lower()) in names}
+    )
 
 
 def excerpt(passage: str, question: str) -> str:
@@ -246,7 +256,7 @@ def excerpt(passage: str, question: str) -> str:
         return passage
     folded_passage = passage.lower()
     word_positions = [folded_passage.find(word) for word in content_words(question)]
-    first_position = min((place for place in word_positions if place >= 0), default=0)
+    first_position = min((position for position in word_positions if position >= 0), default=0)
     start = passage.rfind(" ", 0, max(0, first_position - _EXCERPT_LENGTH // 3)) + 1
     end = start + _EXCERPT_LENGTH
     quoted_text = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
@@ -288,13 +298,16 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
     with none only dates with a year count. "may" and "march" need a year, a preposition, or a
     day and a capital letter to be a month.
     """
-    parts = [text]
+    text_parts = [text]
     if not years:  # only the characters around a year can be a date, and they are few
-        parts = [text[max(0, at.start() - 25) : at.end() + 15] for at in _YEAR.finditer(text)]
+        text_parts = [
+            text[max(0, year_match.start() - 25) : year_match.end() + 15]
+            for year_match in _YEAR.finditer(text)
+        ]
     date_spans = set()
-    for year, month, day in chain.from_iterable(map(_named, parts)):
-        for each in years if year is None else (year,):
-            span = _span(each, month, day)
+    for year, month, day in chain.from_iterable(map(_named, text_parts)):
+        for candidate_year in years if year is None else (year,):
+            span = _span(candidate_year, month, day)
             if span is not None:
                 date_spans.add(span)
     return sorted(date_spans)
@@ -303,16 +316,22 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
 def _named(text: str) -> Iterator[_Named]:
     """Yield the dates in `text` in order, with only the parts that it names."""
     pieces = ["", "", *_PIECE.findall(text), "", ""]
-    for at, piece in enumerate(pieces):
+    for index, piece in enumerate(pieces):
         if piece[:1].isdigit():
-            if iso := _ISO_DATE.fullmatch(piece):
-                yield int(iso[1]), int(iso[2]), int(iso[3]) if iso[3] else None
-            elif pieces[at - 1].lower() in _YEAR_LEADS and pieces[at + 1].lower() not in _UNITS:
+            if iso_match := _ISO_DATE.fullmatch(piece):
+                yield (
+                    int(iso_match[1]),
+                    int(iso_match[2]),
+                    int(iso_match[3]) if iso_match[3] else None,
+                )
+            elif (
+                pieces[index - 1].lower() in _YEAR_LEADS and pieces[index + 1].lower() not in _UNITS
+            ):
                 year = _number(_YEAR, piece)
                 if year:
                     yield year, None, None
         elif len(piece) > 2 and (month := _MONTHS.get(piece.lower())):  # noqa: PLR2004
-            date = _around_month(pieces, at, month)
+            date = _around_month(pieces, index, month)
             if date:
                 yield date
 
@@ -323,10 +342,12 @@ def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
     day_before = _number(_DAY, pieces[at - 2 if has_of else at - 1])
     day_after = None if day_before else _number(_DAY, pieces[at + 1])
     year = _number(_YEAR, pieces[at + 2 if day_after else at + 1])
-    word, day = pieces[at], day_before or day_after
-    lead = pieces[at - 2 if day_before else at - 1].lower()
-    is_certain = year or lead in _LEADS or (day and word[0].isupper())
-    if is_certain or (word.lower() not in _AMBIGUOUS and (day or len(word) > len("jan"))):
+    month_word, day = pieces[at], day_before or day_after
+    word_before = pieces[at - 2 if day_before else at - 1].lower()
+    is_certain = year or word_before in _LEADS or (day and month_word[0].isupper())
+    if is_certain or (
+        month_word.lower() not in _AMBIGUOUS and (day or len(month_word) > len("jan"))
+    ):
         return year, month, day
     return None
 

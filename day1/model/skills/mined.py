@@ -19,9 +19,11 @@ Steps = tuple[str, ...]
 """The names of tools, in the order in which they were called."""
 
 FEWEST_RUNS: Final = 2
+"""The number of runs from which a pattern is valid."""
 LEAST_RATE: Final = 0.55
+"""The share of successful runs from which a pattern is valid."""
 LEAST_CONFIDENCE: Final = 0.2
-"""Runs, share of successes and confidence from which a pattern is valid."""
+"""The confidence in that share from which a pattern is valid."""
 _Z: Final = 1.959963984540054
 """The quantile of the normal distribution for a confidence of 95 %."""
 _GOOD: Final = re.compile(r"ok|okay|success|successful|succeeded|done|completed?|pass|passed")
@@ -98,13 +100,15 @@ def wilson(good: int, known: int) -> float:
     """Compute the lower Wilson bound (95 %) of the share `good / known`; 0 for no trial."""
     if not known:
         return 0.0
-    share, square = good / known, _Z * _Z
-    spread = _Z * sqrt(share * (1 - share) / known + square / (4 * known * known))
-    return max(0.0, (share + square / (2 * known) - spread) / (1 + square / known))
+    success_share, z_squared = good / known, _Z * _Z
+    margin = _Z * sqrt(
+        success_share * (1 - success_share) / known + z_squared / (4 * known * known)
+    )
+    return max(0.0, (success_share + z_squared / (2 * known) - margin) / (1 + z_squared / known))
 
 
 def outcome_of(status: object) -> bool | None:
-    """Read a status in anybody's words: True for success, False for failure, None for others."""
+    """Parse the status of a tool call: True for success, False for failure, else None."""
     word = str(status).strip().casefold()
     if _BAD.match(word):
         return False
@@ -117,26 +121,33 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
     An assistant's message announces calls, and a message of the role `tool` reports one. A call
     that is announced and reported in one turn counts once, as it was reported.
     """
-    uses: list[ToolUse] = []
-    announced_places: list[int] = []
-    turn = 0
+    tool_uses: list[ToolUse] = []
+    announced_indexes: list[int] = []
+    turn_number = 0
     for message in messages:
         if message.role == "user":
-            turn += 1
-            announced_places = []
+            turn_number += 1
+            announced_indexes = []
         for call in _calls(message.tool_calls):
             outcome = outcome_of(call.get("status"))
-            use = ToolUse(str(call["name"]), outcome, turn, message.at, message.agent)
+            tool_use = ToolUse(str(call["name"]), outcome, turn_number, message.at, message.agent)
             if message.role == "tool":
-                place = next((n for n in announced_places if uses[n].name == use.name), None)
-                if place is not None:
-                    announced_places.remove(place)
-                    uses[place] = use
+                index = next(
+                    (
+                        announced_index
+                        for announced_index in announced_indexes
+                        if tool_uses[announced_index].name == tool_use.name
+                    ),
+                    None,
+                )
+                if index is not None:
+                    announced_indexes.remove(index)
+                    tool_uses[index] = tool_use
                     continue
             else:
-                announced_places.append(len(uses))
-            uses.append(use)
-    return tuple(uses)
+                announced_indexes.append(len(tool_uses))
+            tool_uses.append(tool_use)
+    return tuple(tool_uses)
 
 
 def _calls(cell: Cell) -> list[dict[str, Any]]:
@@ -144,26 +155,31 @@ def _calls(cell: Cell) -> list[dict[str, Any]]:
     if cell is None:
         return []
     try:
-        calls = json.loads(str(cell))
+        parsed_json = json.loads(str(cell))
     except ValueError:  # another program's
         return []
-    call_values = calls if isinstance(calls, list) else []
-    return [c for c in call_values if isinstance(c, dict) and isinstance(c.get("name"), str)]
+    listed_calls = parsed_json if isinstance(parsed_json, list) else []
+    return [
+        call
+        for call in listed_calls
+        if isinstance(call, dict) and isinstance(call.get("name"), str)
+    ]
 
 
 def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
     """Find the runs of these steps in one thread; no two of them share a step."""
-    names = tuple(use.name for use in uses)
-    runs: list[Sequence[ToolUse]] = []
-    free = 0
-    for start, name in enumerate(names):
-        if name == steps[0] and start >= free:  # most steps are others: this is the cheap test
+    tool_names = tuple(use.name for use in uses)
+    run_uses: list[Sequence[ToolUse]] = []
+    next_free_index = 0
+    for start, tool_name in enumerate(tool_names):
+        # Most steps are others: this is the cheap test.
+        if tool_name == steps[0] and start >= next_free_index:
             end = start + len(steps)
-            if names[start:end] == steps:
-                runs.append(uses[start:end])
-                free = end
-    answered_turns = {run[0].turn for run in runs}
-    return [_run(run, again=run[-1].turn + 1 in answered_turns) for run in runs]
+            if tool_names[start:end] == steps:
+                run_uses.append(uses[start:end])
+                next_free_index = end
+    answered_turns = {run[0].turn for run in run_uses}
+    return [_run(run, again=run[-1].turn + 1 in answered_turns) for run in run_uses]
 
 
 def _run(run: Sequence[ToolUse], *, again: bool) -> Run:
@@ -190,11 +206,11 @@ def added(counts: Sequence[Counts]) -> Counts:
     if len(counts) == 1:
         return counts[0]
     return Counts(
-        sum(each.runs for each in counts),
-        sum(each.known for each in counts),
-        sum(each.good for each in counts),
-        max((each.last for each in counts if each.last is not None), default=None),
-        tuple(sorted({agent for each in counts for agent in each.agents})),
+        sum(summand.runs for summand in counts),
+        sum(summand.known for summand in counts),
+        sum(summand.good for summand in counts),
+        max((summand.last for summand in counts if summand.last is not None), default=None),
+        tuple(sorted({agent for summand in counts for agent in summand.agents})),
     )
 
 
@@ -209,7 +225,9 @@ class Mined:
     def runs(self, steps: Steps) -> list[Run]:
         """Find the runs of these steps in all threads."""
         if steps not in self._runs:
-            self._runs[steps] = [r for uses in self.threads.values() for r in runs_in(steps, uses)]
+            self._runs[steps] = [
+                run for uses in self.threads.values() for run in runs_in(steps, uses)
+            ]
         return self._runs[steps]
 
     def counts(self, steps: Steps, since: int | None = None) -> Counts:
@@ -217,12 +235,12 @@ class Mined:
 
         Units: microseconds UTC.
         """
-        key = (steps, since)
-        if key not in self._counts:
-            runs = self.runs(steps)
-            later_runs = runs if since is None else [run for run in runs if run.at >= since]
-            self._counts[key] = count_runs(later_runs)
-        return self._counts[key]
+        cache_key = (steps, since)
+        if cache_key not in self._counts:
+            all_runs = self.runs(steps)
+            later_runs = all_runs if since is None else [run for run in all_runs if run.at >= since]
+            self._counts[cache_key] = count_runs(later_runs)
+        return self._counts[cache_key]
 
     def recurring(self, limit: int) -> list[Steps]:
         """Find up to `limit` runs that several threads have, those of the most threads first.
@@ -230,5 +248,8 @@ class Mined:
         A run that is part of a longer one in the same threads is left out.
         """
         steps_by_thread = {name: [use.name for use in uses] for name, uses in self.threads.items()}
-        runs = recurring_runs(steps_by_thread)
-        return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:limit]
+        thread_names_by_run = recurring_runs(steps_by_thread)
+        return sorted(
+            thread_names_by_run,
+            key=lambda steps: (-len(thread_names_by_run[steps]), -len(steps), steps),
+        )[:limit]

@@ -9,8 +9,9 @@ from day1.model.rows.kind import Cell, canonical
 from day1.model.skills.mined import Steps
 
 PATTERN: Final = "pattern"
+"""The category of facts that are patterns."""
 SKILL: Final = "skill"
-"""The categories of these facts."""
+"""The category of facts that are skills."""
 TOOL_SEQUENCE: Final = "tool_sequence"
 """The type of the patterns that day1 mines."""
 TYPES: Final = frozenset({"routine", "decision", "response", TOOL_SEQUENCE})
@@ -41,9 +42,11 @@ class Structure:
     @property
     def cell(self) -> str:
         """The value of the column `structure`."""
-        steps = [{"action": name, "order": order} for order, name in enumerate(self.steps, 1)]
-        parts = {"type": self.type, "trigger": dict(self.trigger), "steps": steps}
-        return canonical(parts if self.name is None else {"name": self.name, **parts})
+        steps = [{"action": name, "order": number} for number, name in enumerate(self.steps, 1)]
+        value_by_name = {"type": self.type, "trigger": dict(self.trigger), "steps": steps}
+        return canonical(
+            value_by_name if self.name is None else {"name": self.name, **value_by_name}
+        )
 
 
 def of_tools(steps: Steps) -> Structure:
@@ -54,11 +57,11 @@ def of_tools(steps: Steps) -> Structure:
 def read_structure(cell: Cell) -> Structure | None:
     """Read the structure of a pattern or skill; None if it is masked or somebody else's."""
     try:
-        parts = json.loads(str(cell))
-        steps = tuple(str(step["action"]) for step in parts["steps"])
-        trigger, name = parts["trigger"], parts.get("name")
-        is_valid = parts["type"] in TYPES and trigger["type"] in _TRIGGERS
+        parsed_json = json.loads(str(cell))
+        steps = tuple(str(step["action"]) for step in parsed_json["steps"])
+        trigger, name = parsed_json["trigger"], parsed_json.get("name")
+        is_valid = parsed_json["type"] in TYPES and trigger["type"] in _TRIGGERS
         is_valid = is_valid and isinstance(trigger["value"], str) and isinstance(name, str | None)
     except (ValueError, TypeError, KeyError):
         return None
-    return Structure(parts["type"], trigger, steps, name) if is_valid and steps else None
+    return Structure(parsed_json["type"], trigger, steps, name) if is_valid and steps else None

@@ -8,6 +8,6 @@ Clock = Callable[[], int]
 KillPoint = Callable[[str], object]
 """A function called with the name of a point in the code at which a test may kill the process."""
 no_kill_point: Final[KillPoint] = str
-"""Does nothing: points are for tests."""
+"""A `KillPoint` that does nothing: only tests kill the process."""
 ReportProgress = Callable[[int, int | None], None]
 """A function called with how many items are done, and with the total if it is known."""

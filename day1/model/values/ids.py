@@ -17,7 +17,7 @@ _RANDOM_BITS = 80
 _ULID = re.compile(rf"(?:[a-z]+_)?([0-7][{_CROCKFORD}]{{9}})[{_CROCKFORD}]{{16}}")
 
 NewId = Callable[[str, int], str]
-"""Make an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
+"""A function that makes an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
 
 
 def ulid(millisecond: int, randomness: int) -> str:
@@ -48,12 +48,12 @@ def is_made(prefix: str, text: str) -> bool:
 
 
 def number_in(made_id: str) -> int:
-    """Read the number of an id that these functions made: `ulid` writes it, with time 0, again."""
+    """Return the number that an id encodes; `ulid(0, number)` writes the same id again."""
     return _number(made_id.rpartition("_")[2])
 
 
 def ids_of_request(request_id: str, *whose: str) -> NewId:
-    """Make the ids that every repetition of a request gives, on any node and after any restart.
+    """Return a function that makes the same ids for every repetition of a request, on any node.
 
     Those of one kind are numbered in the order in which they are asked for. The time part is that
     of a request id which is a ULID, else 0.
@@ -64,11 +64,11 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
     """
     ulid_match = _ULID.fullmatch(request_id)
     ulid_ms = 0 if ulid_match is None else _number(ulid_match[1])
-    counts: Counter[str] = Counter()
+    count_by_prefix: Counter[str] = Counter()
 
     def make(prefix: str, _now: int) -> str:
-        counts[prefix] += 1
-        id_parts = ("request", prefix, str(counts[prefix]), request_id, *whose)
+        count_by_prefix[prefix] += 1
+        id_parts = ("request", prefix, str(count_by_prefix[prefix]), request_id, *whose)
         return derived_id(prefix, ulid_ms * 1000, *id_parts)
 
     return make
@@ -87,5 +87,5 @@ def content_hash(text: str) -> str:
 
 
 def short_hash(*parts: str) -> str:
-    """Hash parts that must not run into one another: 32 hex digits."""
+    """Hash several texts, with a separator between them, to 32 hex digits."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]

@@ -28,21 +28,21 @@ def parse(text: str, *, end: bool = False) -> int:
     Raises:
         InvalidRequest: the text is not an ISO 8601 date or time of the years 1 to 9999 UTC.
     """
-    stripped = text.strip()
+    stripped_text = text.strip()
     try:
-        moment = datetime.fromisoformat(stripped)
+        moment = datetime.fromisoformat(stripped_text)
         if moment.tzinfo is not None:
             moment = moment.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
         raise InvalidRequest(
-            "A time is ISO 8601, in the years 1 to 9999 of UTC, such as 2026-03-01 or "
+            "A time must be ISO 8601, in the years 1 to 9999 of UTC, such as 2026-03-01 or "
             "2026-03-01T10:00:00Z.",
-            given=stripped[:40],
+            given=stripped_text[:40],
         ) from exc
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     instant = (moment - _EPOCH) // _MICROSECOND
-    is_date = len(stripped) <= len("2026-03-01") and "T" not in stripped
+    is_date = len(stripped_text) <= len("2026-03-01") and "T" not in stripped_text
     return instant + DAY - 1 if end and is_date else instant
 
 

@@ -15,11 +15,11 @@ from typing import Final
 from day1.model.values.ids import derived_id
 
 MAX_TEXT: Final = 32_768
-"""Characters of one memory's text."""
+"""Maximum number of characters of one memory's text."""
 MOST_VALUE: Final = 1_048_576
-"""Characters of the JSON that a row keeps beside its text."""
+"""Maximum number of characters of the JSON that a row keeps beside its text."""
 MOST_PIECE: Final = MAX_TEXT - 128
-"""Characters of a part without its mark."""
+"""Maximum number of characters of a part without its mark."""
 
 MARK: Final = "\n[part "
 """The start of a part's last line."""
@@ -58,18 +58,18 @@ class Part:
 
     @property
     def before(self) -> str | None:
-        """The id of the part before; None for the first one."""
+        """The id of the previous part; None for the first one."""
         return part_id(self.whole, self.number - 1) if self.number > 1 else None
 
     @property
     def after(self) -> str | None:
-        """The id of the part that follows; None for the last one."""
+        """The id of the next part; None for the last one."""
         return part_id(self.whole, self.number + 1) if self.number < self.count else None
 
     @property
     def ids(self) -> list[str]:
         """The ids of all parts, in their order."""
-        return [part_id(self.whole, number) for number in range(1, self.count + 1)]
+        return [part_id(self.whole, part_number) for part_number in range(1, self.count + 1)]
 
     def __str__(self) -> str:
         """Write the place as words: `part 2 of 11`."""
@@ -89,9 +89,9 @@ def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
         yield whole, text
         return
     pieces = cut(text, MOST_PIECE)
-    for number, piece in enumerate(pieces, start=1):
-        mark = f"{MARK}{number} of {len(pieces)} of {whole}]"
-        yield part_id(whole, number), piece + mark
+    for part_number, piece in enumerate(pieces, start=1):
+        mark = f"{MARK}{part_number} of {len(pieces)} of {whole}]"
+        yield part_id(whole, part_number), piece + mark
 
 
 def part_of(row: Mapping[str, object], text: object) -> Part | None:
@@ -122,8 +122,8 @@ def mark_in(text: str) -> str:
 
 
 def _mark(text: str) -> re.Match[str] | None:
-    at = text.rfind(MARK)
-    return None if at < 0 else _MARK_PATTERN.fullmatch(text, at)
+    mark_start = text.rfind(MARK)
+    return None if mark_start < 0 else _MARK_PATTERN.fullmatch(text, mark_start)
 
 
 def cut(text: str, max_length: int) -> list[str]:
@@ -135,13 +135,13 @@ def cut(text: str, max_length: int) -> list[str]:
     pieces: list[str] = []
     start = 0
     while len(text) - start > max_length:
-        remaining = len(text) - start
-        equal = remaining // -(-remaining // max_length)
-        low, high = (
-            start + max(1, equal * 3 // 4),
-            start + max(1, min(max_length, equal * 5 // 4)),
+        remaining_length = len(text) - start
+        equal_length = remaining_length // -(-remaining_length // max_length)
+        earliest_end, latest_end = (
+            start + max(1, equal_length * 3 // 4),
+            start + max(1, min(max_length, equal_length * 5 // 4)),
         )
-        end = _end(text, start, (low, start + equal, high))
+        end = _end(text, start, (earliest_end, start + equal_length, latest_end))
         pieces.append(text[start:end])
         start = end
     pieces.append(text[start:])
@@ -151,33 +151,43 @@ def cut(text: str, max_length: int) -> list[str]:
 def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
     """Find where a piece ends: the best place in the window, near its middle."""
     low, middle, high = window
-    for place in _PLACES:
-        end_places = (match.end() for match in place.finditer(text, low - 1, high))
+    for pattern in _PLACES:
+        end_places = (match.end() for match in pattern.finditer(text, low - 1, high))
         allowed_ends = [end for end in end_places if low <= end and _may_cut(text, start, end)]
         if allowed_ends:
             return min(allowed_ends, key=lambda end: abs(end - middle))
-    cut_place = next((at for at in range(middle, low - 1, -1) if _may_cut(text, start, at)), None)
+    cut_place = next(
+        (position for position in range(middle, low - 1, -1) if _may_cut(text, start, position)),
+        None,
+    )
     if cut_place is not None:
         return cut_place
-    return next((at for at in range(middle, high + 1) if _may_cut(text, start, at)), middle)
+    return next(
+        (position for position in range(middle, high + 1) if _may_cut(text, start, position)),
+        middle,
+    )
 
 
 def _may_cut(text: str, start: int, at: int) -> bool:
-    """Whether a place does not split one visible character."""
-    before, after = text[at - 1], text[at]
-    if before < "\x80" and after < "\x80":
-        return (before, after) != ("\r", "\n")
-    if unicodedata.category(after)[0] == "M" or after in _JOINERS or before in _JOINERS:
+    """Whether a cut before the character `at` splits no visible character."""
+    character_before, character_after = text[at - 1], text[at]
+    if character_before < "\x80" and character_after < "\x80":
+        return (character_before, character_after) != ("\r", "\n")
+    if (
+        unicodedata.category(character_after)[0] == "M"
+        or character_after in _JOINERS
+        or character_before in _JOINERS
+    ):
         return False
-    if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
+    if "\ud800" <= character_before <= "\udbff" and "\udc00" <= character_after <= "\udfff":
         return False
-    if _within(after, _TONES) or _within(after, _JAMO):
+    if _within(character_after, _TONES) or _within(character_after, _JAMO):
         return False
-    if _within(before, _FLAGS) and _within(after, _FLAGS):
-        first = at
-        while first > start and _within(text[first - 1], _FLAGS):
-            first -= 1
-        return (at - first) % 2 == 0
+    if _within(character_before, _FLAGS) and _within(character_after, _FLAGS):
+        first_flag = at
+        while first_flag > start and _within(text[first_flag - 1], _FLAGS):
+            first_flag -= 1
+        return (at - first_flag) % 2 == 0
     return True
 
 

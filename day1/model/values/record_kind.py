@@ -30,7 +30,7 @@ class RecordKind:
     commits: tuple[str, ...] = ()
     """Fields that hold a commit which one of the visible branches must have in its past."""
     part_of: Mapping[str, type[Any]] = field(default_factory=dict)
-    """Fields that hold the id of another record, and its kind: who sees it sees this one."""
+    """Field with the id of another record -> its class: who may see that one may see this one."""
 
 
 class Record(Protocol):
@@ -40,4 +40,4 @@ class Record(Protocol):
 
     @property
     def id(self) -> str:
-        """The id of the record, of which a kind has one."""
+        """The id of the record, unique among the records of its kind."""

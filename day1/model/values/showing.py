@@ -40,8 +40,8 @@ def seen(text: str) -> str:
 
 def changes_the_last(letter: str) -> bool:
     """Whether a letter changes the one before it: accents, selectors, joiners and skin tones."""
-    mark = unicodedata.category(letter).startswith("M")
-    return mark or letter in JOINERS or "\U0001f3fb" <= letter <= "\U0001f3ff"
+    is_mark = unicodedata.category(letter).startswith("M")
+    return is_mark or letter in JOINERS or "\U0001f3fb" <= letter <= "\U0001f3ff"
 
 
 _BREAKS: Final = frozenset("\n\r\t\v\f\x1c\x1d\x1e\x85\u2028\u2029")

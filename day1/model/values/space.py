@@ -21,7 +21,7 @@ _KIND: Final = "namespace"
 """The kind of a space whose name has no kind."""
 _FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
 _BELOW: Final = "/"
-"""What stands between the name of a space and that of one below it."""
+"""The separator between the name of a space and the name of a space below it."""
 _AFTER_BELOW: Final = chr(ord(_BELOW) + 1)
 _SIMILAR: Final = 3
 """Similar names that are suggested for an unknown one."""
@@ -46,7 +46,7 @@ def space_name(text: str) -> str:
     if name and ":" not in name:
         name = f"{_KIND}:{name}"
     if len(name) > MAX_SPACE:
-        raise InvalidRequest(f"A space's name has at most {MAX_SPACE} characters.")
+        raise InvalidRequest(f"A space's name may have at most {MAX_SPACE} characters: shorten it.")
     if any(unicodedata.category(letter) == "Cc" for letter in name) or not _FORM.fullmatch(name):
         raise InvalidRequest(
             "A space is `kind:name`, such as project:metal or agent:writer/user:ann, "
@@ -86,8 +86,10 @@ def similar_spaces(name: str, names: Iterable[str]) -> list[str]:
     """
     other_names = sorted(set(names) - {name})
     last_label = name.rpartition("/")[2].partition(":")[2]
-    same_name = [
-        other for other in other_names if other.rpartition("/")[2].partition(":")[2] == last_label
+    names_with_same_label = [
+        other_name
+        for other_name in other_names
+        if other_name.rpartition("/")[2].partition(":")[2] == last_label
     ]
     near_names = get_close_matches(name, other_names, _SIMILAR, _ENOUGH)
-    return list(dict.fromkeys([*same_name, *near_names]))[:_SIMILAR]
+    return list(dict.fromkeys([*names_with_same_label, *near_names]))[:_SIMILAR]

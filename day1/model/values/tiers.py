@@ -17,12 +17,12 @@ WORDS: Final[dict[str, Tier]] = {**{tier: tier for tier in TIERS}, **_STORED}
 
 
 def shown_rule(line: str) -> str:
-    """Word a rule of a ledger as people read it."""
-    tier, blank, conditions = line.partition(" ")
-    return f"{WORDS.get(tier, tier)}{blank}{conditions}"
+    """Return a rule from a ledger with the present word for its tier."""
+    tier, separator, conditions = line.partition(" ")
+    return f"{WORDS.get(tier, tier)}{separator}{conditions}"
 
 
 def stored_rule(line: str) -> str:
-    """Word a rule as ledgers keep it."""
-    tier, blank, conditions = line.partition(" ")
-    return f"{_WORD_BY_TIER.get(tier, tier)}{blank}{conditions}"  # type: ignore[call-overload]  # any word
+    """Return a rule with the word for its tier that ledgers store."""
+    tier, separator, conditions = line.partition(" ")
+    return f"{_WORD_BY_TIER.get(tier, tier)}{separator}{conditions}"  # type: ignore[call-overload]  # any word

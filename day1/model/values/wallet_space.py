@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]{1,64}")
-"""A name that stands in a space as it is; any other stands as a hash."""
+"""The pattern of a name that a space holds as it is; a space holds the hash of any other."""
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9]+")
 _SLUG: Final = 24
 """Letters of a hashed name that stay readable before its hash, at most."""
@@ -22,10 +22,10 @@ _HASH: Final = 16
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose rows a call is about: a wallet, perhaps a user of it, perhaps a device."""
+    """The owner of the rows of a call: a wallet, perhaps one of its users, perhaps a device."""
 
     wallet: str | None = None
-    """None: the rows without a space."""
+    """The wallet; None: the rows without a space."""
     user: str | None = None
     device: str | None = None
 
@@ -37,15 +37,15 @@ class Owner:
     @cached_property
     def spaces(self) -> tuple[str | None, ...]:
         """The spaces that the owner sees: its own, those above it, and None for shared rows."""
-        own_spaces: list[str | None] = [None]
+        visible_spaces: list[str | None] = [None]
         if self.wallet is None:
             return (None,)
         path = ""
         for kind, name in (("agent", self.wallet), ("user", self.user), ("hai", self.device)):
             if name is not None:
                 path += f"{'/' if path else ''}{kind}:{_part(name)}"
-                own_spaces.insert(0, path)
-        return tuple(own_spaces)
+                visible_spaces.insert(0, path)
+        return tuple(visible_spaces)
 
 
 def _part(name: str) -> str:

@@ -26,5 +26,5 @@ def activation(created_at: int, use: tuple[int, int] | None, now: int) -> float:
         use: how many questions found it, and when the last one did (microseconds UTC).
         now: the present time (microseconds UTC).
     """
-    count, found_at = use or (0, created_at)
-    return (recency(max(created_at, found_at), now) + frequency(count)) / 2
+    question_count, found_at = use or (0, created_at)
+    return (recency(max(created_at, found_at), now) + frequency(question_count)) / 2

@@ -81,31 +81,35 @@ def write_text(
         max_tokens: maximum number of tokens of the whole text.
         hidden: how many further memories may not be shown to the reader.
     """
-    count = len(lines)
+    shown_count = len(lines)
     while True:
-        ordered = _side_by_side(lines[:count])
-        text = _written(ordered, goal, attributes, max_tokens, hidden + len(lines) - count)
-        if text.tokens <= max_tokens or not count:
-            return text
-        count -= 1
+        ordered_lines = _side_by_side(lines[:shown_count])
+        broadcast_text = _written(
+            ordered_lines, goal, attributes, max_tokens, hidden + len(lines) - shown_count
+        )
+        if broadcast_text.tokens <= max_tokens or not shown_count:
+            return broadcast_text
+        shown_count -= 1
 
 
 def _side_by_side(lines: Sequence[Line]) -> list[Line]:
     """Order memories: new ones first, and a contradicting memory behind the one it contradicts."""
-    ordered: dict[str, Line] = {}
+    ordered_by_id: dict[str, Line] = {}
     new_ids = {line.id for line in lines if not line.is_known}
     line_by_id = {line.id: line for line in lines}
     for line in sorted(lines, key=lambda line: line.is_known):
-        ordered.setdefault(line.id, line)
+        ordered_by_id.setdefault(line.id, line)
         if line.id in new_ids:
-            contradicting = (other for other in lines if line.id in other.contradicts)
-            opposites = [
-                *(line_by_id[i] for i in line.contradicts if i in line_by_id),
-                *contradicting,
+            contradicting_lines = (
+                other_line for other_line in lines if line.id in other_line.contradicts
+            )
+            opposing_lines = [
+                *(line_by_id[line_id] for line_id in line.contradicts if line_id in line_by_id),
+                *contradicting_lines,
             ]
-            for other in opposites:
-                ordered.setdefault(other.id, other)
-    return list(ordered.values())
+            for other_line in opposing_lines:
+                ordered_by_id.setdefault(other_line.id, other_line)
+    return list(ordered_by_id.values())
 
 
 def _written(
@@ -116,41 +120,49 @@ def _written(
     hidden: int,
 ) -> Text:
     labels = [_label(number, line) for number, line in enumerate(lines, 1)]
-    ends = [*_contradictions(lines), *([f"+{hidden} not shown"] if hidden else [])]
-    begins = [] if goal is None else [f"Goal: {one_line(goal, _MAX_GOAL)}"]
+    closing_lines = [*_contradictions(lines), *([f"+{hidden} not shown"] if hidden else [])]
+    opening_lines = [] if goal is None else [f"Goal: {one_line(goal, _MAX_GOAL)}"]
 
     def framed(texts: Sequence[str]) -> str:
         frame = Frame(attributes.items(), _NOTICE, _UNLIMITED * (len(lines) + 1))
-        shown = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
-        frame.add(*begins, *shown, *ends)
+        memory_lines = [f"{label} {text}" for label, text in zip(labels, texts, strict=True)]
+        frame.add(*opening_lines, *memory_lines, *closing_lines)
         return frame.text()
 
-    room = max_tokens - token_bound(framed([""] * len(lines)))
-    if room < _MIN_TOKENS * len(lines):
+    token_budget = max_tokens - token_bound(framed([""] * len(lines)))
+    if token_budget < _MIN_TOKENS * len(lines):
         return Text("", (), max_tokens + 1)
-    text = framed(_shortened([_shown_text(line) for line in lines], room))
+    text = framed(_shortened([_shown_text(line) for line in lines], token_budget))
     return Text(text, tuple(line.id for line in lines), token_bound(text))
 
 
 def _label(number: int, line: Line) -> str:
-    who = [] if line.agent is None else [one_line(line.agent, _MAX_NAME)]
+    author_notes = [] if line.agent is None else [one_line(line.agent, _MAX_NAME)]
     if line.is_merged is not None:
-        who.append("merged" if line.is_merged else "not merged")
+        author_notes.append("merged" if line.is_merged else "not merged")
     if line.also:
-        who.append(f"also {one_line(' and '.join(line.also), _MAX_NAME)}")
-    parts = [str(number), line.memory_type, f"{line.score:.2f}", *([", ".join(who)] if who else [])]
-    return f"[{'|'.join(parts)}]"
+        author_notes.append(f"also {one_line(' and '.join(line.also), _MAX_NAME)}")
+    label_parts = [
+        str(number),
+        line.memory_type,
+        f"{line.score:.2f}",
+        *([", ".join(author_notes)] if author_notes else []),
+    ]
+    return f"[{'|'.join(label_parts)}]"
 
 
 def _contradictions(lines: Sequence[Line]) -> list[str]:
     number_by_id = {line.id: number for number, line in enumerate(lines, 1)}
-    pairs = {
-        tuple(sorted((number_by_id[line.id], number_by_id[other])))
+    number_pairs = {
+        tuple(sorted((number_by_id[line.id], number_by_id[other_id])))
         for line in lines
-        for other in line.contradicts
-        if other in number_by_id
+        for other_id in line.contradicts
+        if other_id in number_by_id
     }
-    return [f"Memories {one} and {other} contradict each other." for one, other in sorted(pairs)]
+    return [
+        f"Memories {low_number} and {high_number} contradict each other."
+        for low_number, high_number in sorted(number_pairs)
+    ]
 
 
 def _shown_text(line: Line) -> str:
@@ -165,14 +177,14 @@ def _shortened(texts: Sequence[str], room: int) -> list[str]:
     token_counts = [token_bound(text) for text in texts]
     if sum(token_counts) <= room:
         return [*texts]
-    share = room // len(texts)
-    spare = room - sum(min(count, share) for count in token_counts)
-    shares = []
-    for count in token_counts:
-        extra = min(max(0, count - share), spare)
-        spare -= extra
-        shares.append(share + extra)
-    return [_within(text, limit) for text, limit in zip(texts, shares, strict=True)]
+    equal_share = room // len(texts)
+    spare_tokens = room - sum(min(token_count, equal_share) for token_count in token_counts)
+    token_limits = []
+    for token_count in token_counts:
+        extra_tokens = min(max(0, token_count - equal_share), spare_tokens)
+        spare_tokens -= extra_tokens
+        token_limits.append(equal_share + extra_tokens)
+    return [_within(text, limit) for text, limit in zip(texts, token_limits, strict=True)]
 
 
 def _within(text: str, limit: int) -> str:
@@ -199,17 +211,27 @@ def after_broadcast(
         now: the present time: microseconds UTC.
     """
     since_by_id = {place.id: place.since for place in mind.workspace}
-    places = tuple(Place(i, since_by_id.get(i, now), score) for i, score in chosen)
-    kept_ids = set(hidden)
-    kept = tuple(place for place in mind.workspace if place.id in kept_ids)
-    chosen_ids = {place.id for place in places}
-    buffer = tuple(place for place in mind.buffer if place.id not in chosen_ids)
-    return replace(mind, workspace=(*places, *kept), buffer=buffer, cycles=mind.cycles + 1)
+    chosen_places = tuple(
+        Place(row_id, since_by_id.get(row_id, now), score) for row_id, score in chosen
+    )
+    hidden_ids = set(hidden)
+    hidden_places = tuple(place for place in mind.workspace if place.id in hidden_ids)
+    chosen_ids = {place.id for place in chosen_places}
+    remaining_buffer = tuple(place for place in mind.buffer if place.id not in chosen_ids)
+    return replace(
+        mind,
+        workspace=(*chosen_places, *hidden_places),
+        buffer=remaining_buffer,
+        cycles=mind.cycles + 1,
+    )
 
 
 def told_to(mind: Mind, agent: str, shown: Iterable[str]) -> Mind:
     """Return the mind of a task after an agent got memories: their ids go last in `Mind.told`."""
-    told = tuple(dict.fromkeys((*mind.told.get(agent, ()), *shown)))
-    by_agent = {**mind.told, agent: told}
-    limit = _MAX_TOLD_IDS // len(by_agent)
-    return replace(mind, told={name: ids[-limit:] for name, ids in by_agent.items()})
+    told_ids = tuple(dict.fromkeys((*mind.told.get(agent, ()), *shown)))
+    ids_by_agent = {**mind.told, agent: told_ids}
+    max_ids_per_agent = _MAX_TOLD_IDS // len(ids_by_agent)
+    return replace(
+        mind,
+        told={agent_name: ids[-max_ids_per_agent:] for agent_name, ids in ids_by_agent.items()},
+    )

@@ -80,26 +80,30 @@ def arbitrate(proposals: Iterable[Proposal], repeated: Iterable[str] = ()) -> li
         repeated: the keys that the last cycle accepted.
     """
     repeated_keys = frozenset(repeated)
-    weighed = [
-        replace(p, confidence=round(p.confidence - REPETITION, 6)) if p.key in repeated_keys else p
-        for p in proposals
+    weighed_proposals = [
+        replace(proposal, confidence=round(proposal.confidence - REPETITION, 6))
+        if proposal.key in repeated_keys
+        else proposal
+        for proposal in proposals
     ]
-    weighed.sort(key=lambda p: (-p.confidence, p.key, p.subscriber))
+    weighed_proposals.sort(
+        key=lambda proposal: (-proposal.confidence, proposal.key, proposal.subscriber)
+    )
     decisions: list[Decision] = []
-    keys: set[str] = set()
+    accepted_keys: set[str] = set()
     is_resolved = False
-    for proposal in weighed:
+    for proposal in weighed_proposals:
         reason: Inhibition | Literal["accepted"] = "accepted"
         if proposal.confidence < ACCEPT:
             reason = "below_threshold"
-        elif proposal.key in keys:
+        elif proposal.key in accepted_keys:
             reason = "duplicate_key"
         elif is_resolved:
             reason = "resolved_answer_present"
-        elif len(keys) >= MOST_ACCEPTED:
+        elif len(accepted_keys) >= MOST_ACCEPTED:
             reason = "max_accepted"
         else:
-            keys.add(proposal.key)
+            accepted_keys.add(proposal.key)
             is_resolved = proposal.action == "resolve_answer"
         decisions.append(Decision(proposal, reason))
     return decisions
@@ -145,7 +149,12 @@ class BusResult:
     @property
     def admitted_ids(self) -> list[str]:
         """The ids of the rows that accepted proposals admit to the buffer."""
-        return [i for proposal in self.accepted if proposal.action == "admit" for i in proposal.ids]
+        return [
+            row_id
+            for proposal in self.accepted
+            if proposal.action == "admit"
+            for row_id in proposal.ids
+        ]
 
     @property
     def inhibited(self) -> list[Proposal]:
@@ -159,18 +168,23 @@ class BusResult:
             "cycle": self.cycle,
             "decisions": [
                 [
-                    d.reason,
-                    d.proposal.subscriber,
-                    d.proposal.action,
-                    d.proposal.key,
-                    d.proposal.confidence,
-                    list(d.proposal.ids),
-                    d.proposal.number,
+                    decision.reason,
+                    decision.proposal.subscriber,
+                    decision.proposal.action,
+                    decision.proposal.key,
+                    decision.proposal.confidence,
+                    list(decision.proposal.ids),
+                    decision.proposal.number,
                 ]
-                for d in self.decisions
+                for decision in self.decisions
             ],
-            "reports": [[r.subscriber, r.status, r.proposed] for r in self.reports],
-            "circuits": {n: [c.failures, c.open_until] for n, c in self.circuits.items()},
+            "reports": [
+                [report.subscriber, report.status, report.proposed] for report in self.reports
+            ],
+            "circuits": {
+                name: [circuit.failures, circuit.open_until]
+                for name, circuit in self.circuits.items()
+            },
         }
 
 
@@ -196,9 +210,9 @@ def applied(mind: Mind, result: BusResult, now: int) -> Mind:
         result: the result of the bus.
         now: the present time: microseconds UTC.
     """
-    pairs = [tuple(pair) for pair in (mind.bus or {}).get("contradictions", ())]
+    contradicting_pairs = [tuple(pair) for pair in (mind.bus or {}).get("contradictions", ())]
     answer_ids: list[str] = []
-    gaps: list[int] = []
+    objective_numbers: list[int] = []
     for proposal in result.accepted:
         match proposal.action:
             case "admit":
@@ -206,12 +220,18 @@ def applied(mind: Mind, result: BusResult, now: int) -> Mind:
             case "resolve_answer":
                 answer_ids += proposal.ids
             case "flag_contradiction":
-                pairs = [pair for pair in pairs if pair != proposal.ids] + [proposal.ids]
+                contradicting_pairs = [
+                    pair for pair in contradicting_pairs if pair != proposal.ids
+                ] + [proposal.ids]
             case "note_gap":
-                gaps.append(proposal.number or 0)
-    newest_pairs = [list(pair) for pair in pairs[-_MOST_PAIRS:]]
-    recorded = {"contradictions": newest_pairs, "answer_ids": answer_ids, "gaps": gaps}
-    return replace(mind, bus={**result.value, **recorded})
+                objective_numbers.append(proposal.number or 0)
+    newest_pairs = [list(pair) for pair in contradicting_pairs[-_MOST_PAIRS:]]
+    recorded_values = {
+        "contradictions": newest_pairs,
+        "answer_ids": answer_ids,
+        "gaps": objective_numbers,
+    }
+    return replace(mind, bus={**result.value, **recorded_values})
 
 
 def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:
@@ -221,39 +241,47 @@ def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:
     """
 
     def shown(proposal: Proposal) -> Proposal:
-        ids = tuple(i for i in proposal.ids if i in visible)
-        if ids == proposal.ids:
+        visible_ids = tuple(row_id for row_id in proposal.ids if row_id in visible)
+        if visible_ids == proposal.ids:
             return proposal
-        return replace(proposal, ids=ids, key=f"{proposal.action}:gone")
+        return replace(proposal, ids=visible_ids, key=f"{proposal.action}:gone")
 
-    decisions = [replace(d, proposal=shown(d.proposal)) for d in result.decisions]
+    decisions = [
+        replace(decision, proposal=shown(decision.proposal)) for decision in result.decisions
+    ]
     return replace(result, decisions=decisions)
 
 
 def summary_of(result: BusResult) -> dict[str, Json]:
     """Count the proposals, decisions and statuses of a cycle."""
-    reasons = Counter(d.reason for d in result.decisions if not d.is_accepted)
+    count_by_reason = Counter(
+        decision.reason for decision in result.decisions if not decision.is_accepted
+    )
     return {
         "cycle": result.cycle,
         "proposal_count": len(result.decisions),
         "accepted_count": len(result.accepted),
         "inhibited_count": len(result.inhibited),
-        "inhibited_reason_counts": {str(r): reasons[r] for r in sorted(reasons)},
-        "subscriber_status_counts": dict(sorted(Counter(r.status for r in result.reports).items())),
+        "inhibited_reason_counts": {
+            str(reason): count_by_reason[reason] for reason in sorted(count_by_reason)
+        },
+        "subscriber_status_counts": dict(
+            sorted(Counter(report.status for report in result.reports).items())
+        ),
     }
 
 
 def groups_of(result: BusResult) -> list[dict[str, Json]]:
     """Group the proposals of a cycle by action, with counts and keys."""
-    groups: dict[str, list[Decision]] = {}
+    decisions_by_action: dict[str, list[Decision]] = {}
     for decision in result.decisions:
-        groups.setdefault(decision.proposal.action, []).append(decision)
+        decisions_by_action.setdefault(decision.proposal.action, []).append(decision)
     return [
         {
             "action": action,
-            "proposal_count": len(group),
-            "accepted_count": sum(decision.is_accepted for decision in group),
-            "keys": list(dict.fromkeys(decision.proposal.key for decision in group)),
+            "proposal_count": len(action_decisions),
+            "accepted_count": sum(decision.is_accepted for decision in action_decisions),
+            "keys": list(dict.fromkeys(decision.proposal.key for decision in action_decisions)),
         }
-        for action, group in sorted(groups.items())
+        for action, action_decisions in sorted(decisions_by_action.items())
     ]

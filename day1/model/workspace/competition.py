@@ -104,15 +104,15 @@ class _Rival:
         self.parts["stake"] = 1.0
 
     def standing(self, number: int, reason: Reason, joins: str | None = None) -> Standing:
-        row_id, parts = self.contender.id, dict(self.parts)
+        row_id, score_parts = self.contender.id, dict(self.parts)
         return Standing(
-            row_id, self.score, parts, number, reason, self.via, joins, self.contradicts
+            row_id, self.score, score_parts, number, reason, self.via, joins, self.contradicts
         )
 
 
 def _rival(contender: Contender) -> _Rival:
     """Return a candidate as it is before the first choice."""
-    parts = {
+    score_parts = {
         "relevance": contender.relevance,
         "novelty": 1.0,
         "links": 0.0,
@@ -122,7 +122,7 @@ def _rival(contender: Contender) -> _Rival:
         "need": contender.need,
         "stake": contender.stake,
     }
-    return _Rival(contender, parts)
+    return _Rival(contender, score_parts)
 
 
 def compete(
@@ -136,8 +136,8 @@ def compete(
         rules: the weights, and the number of places.
         goal: whether there is a goal; without one, the score itself must reach the ignition.
     """
-    candidates = sorted(contenders, key=lambda each: each.id)
-    rivals = {each.id: _rival(each) for each in candidates}
+    candidates = sorted(contenders, key=lambda contender: contender.id)
+    rivals = {contender.id: _rival(contender) for contender in candidates}
     _note_disputes(rivals, neighbours)
     chosen: list[Standing] = []
     others: list[Standing] = []
@@ -147,8 +147,8 @@ def compete(
             return True
         # A contradiction raises the score, and is no reason to enter.
         stake = rival.contender.stake if rules.weights["stake"] else 0.0
-        strongest = max(rival.contender.relevance, rival.parts["links"], stake)
-        return (strongest if goal else rival.score) >= rules.ignition
+        strongest_part = max(rival.contender.relevance, rival.parts["links"], stake)
+        return (strongest_part if goal else rival.score) >= rules.ignition
 
     def weigh(rivals: Iterable[_Rival]) -> None:
         for rival in rivals:
@@ -157,47 +157,57 @@ def compete(
 
     def order(rival: _Rival) -> tuple[bool, bool, float, int, str]:
         contender = rival.contender
-        first = (not contender.is_pinned, not rival.contradicts)
-        return (*first, -rival.score, contender.created_at, contender.id)
+        priority = (not contender.is_pinned, not rival.contradicts)
+        return (*priority, -rival.score, contender.created_at, contender.id)
 
     weigh(rivals.values())
     while len(chosen) < rules.slots:
-        ready = [rival for rival in rivals.values() if rival.ignites]
-        if not ready:
+        igniting_rivals = [rival for rival in rivals.values() if rival.ignites]
+        if not igniting_rivals:
             break
-        best = min(ready, key=order)
-        number = len(chosen) + 1
-        reason: Reason = "kept" if best.contender.is_held else "admitted"
-        chosen.append(best.standing(number, reason))
-        del rivals[best.contender.id]
-        wordings = _take_wordings(best, rivals, neighbours)
-        others += [each.standing(number, "other_wording", best.contender.id) for each in wordings]
-        weigh(_compare_anew([best, *wordings], rivals, neighbours))
+        best_rival = min(igniting_rivals, key=order)
+        round_number = len(chosen) + 1
+        reason: Reason = "kept" if best_rival.contender.is_held else "admitted"
+        chosen.append(best_rival.standing(round_number, reason))
+        del rivals[best_rival.contender.id]
+        wordings = _take_wordings(best_rival, rivals, neighbours)
+        others += [
+            wording.standing(round_number, "other_wording", best_rival.contender.id)
+            for wording in wordings
+        ]
+        weigh(_compare_anew([best_rival, *wordings], rivals, neighbours))
     last_round = max(1, len(chosen))
     for rival in rivals.values():
-        rejection: Reason = "no_place" if rival.ignites else "below_ignition"
-        others.append(rival.standing(last_round, rejection))
-    created_at = {each.id: each.created_at for each in candidates}
-    others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
+        rejection_reason: Reason = "no_place" if rival.ignites else "below_ignition"
+        others.append(rival.standing(last_round, rejection_reason))
+    created_at_by_id = {contender.id: contender.created_at for contender in candidates}
+    others.sort(key=lambda standing: (-standing.score, created_at_by_id[standing.id], standing.id))
     return Outcome(tuple(chosen), tuple(others))
 
 
 def _note_disputes(rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None:
     """Mark the candidates that contradict another one, so that both are chosen early."""
-    pairs = ((i, j) for i in rivals for j in sorted(neighbours.alike.get(i, ())) if i < j)
-    for one, other in islice(pairs, _MOST_PAIRS):
-        if other in rivals and contradict(rivals[one].contender.text, rivals[other].contender.text):
-            rivals[one].dispute()
-            rivals[other].dispute()
+    id_pairs = (
+        (candidate_id, similar_id)
+        for candidate_id in rivals
+        for similar_id in sorted(neighbours.alike.get(candidate_id, ()))
+        if candidate_id < similar_id
+    )
+    for one_id, other_id in islice(id_pairs, _MOST_PAIRS):
+        if other_id in rivals and contradict(
+            rivals[one_id].contender.text, rivals[other_id].contender.text
+        ):
+            rivals[one_id].dispute()
+            rivals[other_id].dispute()
 
 
 def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbours) -> list[_Rival]:
     """Remove the other wordings of a chosen memory from the rivals, and return them."""
     similar_ids = neighbours.alike.get(best.contender.id, ())
     wordings = [
-        rivals[i]
-        for i in sorted(similar_ids)
-        if i in rivals and not at_odds(best.contender.text, rivals[i].contender.text)
+        rivals[row_id]
+        for row_id in sorted(similar_ids)
+        if row_id in rivals and not at_odds(best.contender.text, rivals[row_id].contender.text)
     ]
     for rival in wordings:
         del rivals[rival.contender.id]
@@ -214,30 +224,43 @@ def _compare_anew(
     Returns:
         The rivals with a changed part of their score.
     """
-    best, chosen_id = wordings[0], wordings[0].contender.id
-    likeness, alike = neighbours.likeness(chosen_id), neighbours.alike.get(chosen_id, ())
-    linked = {i for each in wordings for i in neighbours.linked.get(each.contender.id, ())}
-    pull = PULL * max(max(each.contender.relevance, each.parts["links"]) for each in wordings)
-    changed = []
+    chosen_rival, chosen_id = wordings[0], wordings[0].contender.id
+    likeness_by_id, similar_ids = (
+        neighbours.likeness(chosen_id),
+        neighbours.alike.get(chosen_id, ()),
+    )
+    linked_ids = {
+        linked_id
+        for wording in wordings
+        for linked_id in neighbours.linked.get(wording.contender.id, ())
+    }
+    link_score = PULL * max(
+        max(wording.contender.relevance, wording.parts["links"]) for wording in wordings
+    )
+    changed_rivals = []
     for row_id, rival in rivals.items():
         parts = rival.parts
-        novelty = 1.0 - likeness.get(row_id, 0.0)
-        is_pulled = row_id in linked and pull > parts["links"]
-        is_denied = row_id in alike and contradict(best.contender.text, rival.contender.text)
+        novelty = 1.0 - likeness_by_id.get(row_id, 0.0)
+        is_pulled = row_id in linked_ids and link_score > parts["links"]
+        is_denied = row_id in similar_ids and contradict(
+            chosen_rival.contender.text, rival.contender.text
+        )
         if novelty < parts["novelty"]:
             parts["novelty"] = novelty
         elif not is_pulled and not is_denied:
             continue
         if is_pulled:
-            parts["links"], rival.via = pull, chosen_id
+            parts["links"], rival.via = link_score, chosen_id
         if is_denied:
             rival.contradicts += (chosen_id,)
             rival.dispute()
-        changed.append(rival)
-    return changed
+        changed_rivals.append(rival)
+    return changed_rivals
 
 
 def contradict(one: str, other: str) -> bool:
     """Whether two similar texts contradict each other, whichever is read first."""
-    first, second = sorted((one, other), key=lambda text: (text.rstrip().endswith("?"), text))
-    return stance(second, first, ALIKE) == "contradicts"
+    first_text, second_text = sorted(
+        (one, other), key=lambda text: (text.rstrip().endswith("?"), text)
+    )
+    return stance(second_text, first_text, ALIKE) == "contradicts"

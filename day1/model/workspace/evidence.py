@@ -85,20 +85,20 @@ def records_in(sources: Iterable[Source]) -> Collection:
 
 def _record_of_line(row_id: str, text: str) -> list[Record]:
     line = text.strip()
-    pair = pair_in(line) if len(line) <= _LONGEST_LINE and "\n" not in line else None
-    return [] if pair is None else [Record(row_id, row_id, dict([pair]), line)]
+    name_and_value = pair_in(line) if len(line) <= _LONGEST_LINE and "\n" not in line else None
+    return [] if name_and_value is None else [Record(row_id, row_id, dict([name_and_value]), line)]
 
 
 def operation_of(question: str) -> str | None:
     """Return the computation that a question asks for; None without one, or with several."""
     words = [word.lower() for word in _WORD.findall(question)]
-    operations = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
-    if len(operations) > 1:
+    operation_names = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
+    if len(operation_names) > 1:
         return None
-    if operations:
-        return next(iter(operations))
-    folded = folded_value(question)
-    return "count" if any(phrase in folded for phrase in _COUNTING) else None
+    if operation_names:
+        return next(iter(operation_names))
+    folded_question = folded_value(question)
+    return "count" if any(phrase in folded_question for phrase in _COUNTING) else None
 
 
 def looked_up(question: str, collection: Collection) -> Exact | None:
@@ -110,20 +110,20 @@ def looked_up(question: str, collection: Collection) -> Exact | None:
     question_words = _words(question)
     numbers_by_value: dict[str, list[int]] = {}
     text_by_value: dict[str, str] = {}
-    for name in collection.names:
-        name_words = _words(name)
+    for field_name in collection.names:
+        name_words = _words(field_name)
         if not name_words or not name_words <= question_words:
             continue
-        value_by_number = collection.column(name)
-        for number in _matching_numbers(collection, name, question_words - name_words):
-            if number in value_by_number:
-                key = folded_value(value_by_number[number])
-                text_by_value.setdefault(key, value_by_number[number].strip())
-                numbers_by_value.setdefault(key, []).append(number)
+        value_by_record = collection.column(field_name)
+        for record_number in _matching_numbers(collection, field_name, question_words - name_words):
+            if record_number in value_by_record:
+                value_key = folded_value(value_by_record[record_number])
+                text_by_value.setdefault(value_key, value_by_record[record_number].strip())
+                numbers_by_value.setdefault(value_key, []).append(record_number)
     if len(numbers_by_value) != 1:
         return None
-    ((key, numbers),) = numbers_by_value.items()
-    return Exact(text_by_value[key], "lookup", _records(collection, numbers))
+    ((value_key, record_numbers),) = numbers_by_value.items()
+    return Exact(text_by_value[value_key], "lookup", _records(collection, record_numbers))
 
 
 def _matching_numbers(
@@ -136,16 +136,22 @@ def _matching_numbers(
     """
     if not other_words:
         return sorted(collection.column(name))
-    words_by_number: dict[int, set[str]] = {}
-    for other in collection.names:
-        if other == name:
+    words_by_record: dict[int, set[str]] = {}
+    for other_field in collection.names:
+        if other_field == name:
             continue
-        for value, numbers in collection.groups(other).items():
-            words = _words(value)
-            if words and words <= other_words:
-                for number in numbers:
-                    words_by_number.setdefault(number, set()).update(words, _words(other))
-    return sorted(number for number, words in words_by_number.items() if other_words <= words)
+        for value, record_numbers in collection.groups(other_field).items():
+            value_words = _words(value)
+            if value_words and value_words <= other_words:
+                for record_number in record_numbers:
+                    words_by_record.setdefault(record_number, set()).update(
+                        value_words, _words(other_field)
+                    )
+    return sorted(
+        record_number
+        for record_number, value_words in words_by_record.items()
+        if other_words <= value_words
+    )
 
 
 def computed(question: str, collection: Collection) -> Exact | None:
@@ -153,23 +159,23 @@ def computed(question: str, collection: Collection) -> Exact | None:
     operation = operation_of(question)
     if operation is None:
         return None
-    words = _words(question) - {_stem(word) for word in _OPERATIONS}
-    for metric in _metrics(collection, operation, words):
-        other_words = words - (frozenset() if metric is None else _words(metric))
-        narrowed = _narrowed(collection, metric, other_words)
-        if narrowed is None:
+    question_words = _words(question) - {_stem(word) for word in _OPERATIONS}
+    for metric in _metrics(collection, operation, question_words):
+        other_words = question_words - (frozenset() if metric is None else _words(metric))
+        narrowed_collection = _narrowed(collection, metric, other_words)
+        if narrowed_collection is None:
             continue
-        asked = Asked(operation, field=metric) if metric else Asked(operation)
+        collection_question = Asked(operation, field=metric) if metric else Asked(operation)
         try:
-            result = answer(narrowed, asked)
+            computed_answer = answer(narrowed_collection, collection_question)
         except InvalidRequest:  # no number there
             continue
-        shown_answer = result.answer
+        shown_answer = computed_answer.answer
         if operation in {"min", "max"}:
-            shown_answer = str(result.metadata["value"])
+            shown_answer = str(computed_answer.metadata["value"])
         elif operation == "distinct":
-            shown_answer = str(result.metadata["distinct_count"])
-        return Exact(shown_answer, operation, tuple(result.matched))
+            shown_answer = str(computed_answer.metadata["distinct_count"])
+        return Exact(shown_answer, operation, tuple(computed_answer.matched))
     return None
 
 
@@ -198,25 +204,25 @@ def _narrowed(
         if name == metric:
             continue
         for value, record_numbers in collection.groups(name).items():
-            words = _words(value)
-            if words and words <= other_words:
-                fields_by_words.setdefault(words, set()).add(name)
-                numbers_by_cell.setdefault((name, words), set()).update(record_numbers)
+            value_words = _words(value)
+            if value_words and value_words <= other_words:
+                fields_by_words.setdefault(value_words, set()).add(name)
+                numbers_by_cell.setdefault((name, value_words), set()).update(record_numbers)
     words_by_field: dict[str, frozenset[str]] = {}
     covered_words: frozenset[str] = frozenset()
-    for words in sorted(
+    for value_words in sorted(
         fields_by_words, key=lambda cell: (-len(cell), len(fields_by_words[cell]), sorted(cell))
     ):
-        if words <= covered_words:
+        if value_words <= covered_words:
             continue
-        fields = fields_by_words[words] - words_by_field.keys()
-        names = [name for name in fields if _words(name) and _words(name) <= other_words] or list(
-            fields
-        )
-        if len(names) != 1:
+        fields = fields_by_words[value_words] - words_by_field.keys()
+        candidate_fields = [
+            name for name in fields if _words(name) and _words(name) <= other_words
+        ] or list(fields)
+        if len(candidate_fields) != 1:
             return None
-        words_by_field[names[0]] = words
-        covered_words |= words | _words(names[0])
+        words_by_field[candidate_fields[0]] = value_words
+        covered_words |= value_words | _words(candidate_fields[0])
     if not words_by_field or not other_words <= covered_words:
         return None
     common_numbers = set.intersection(*(numbers_by_cell[cell] for cell in words_by_field.items()))

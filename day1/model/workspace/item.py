@@ -31,8 +31,8 @@ def kind_of_type(memory_type: str) -> Kind:
 
 def label_of_type(memory_type: str) -> str | None:
     """Return the category of a new fact, or the type of a new observation, of a memory type."""
-    labels = {"procedural": _PROCEDURAL, "working": _WORKING, "episodic": _EPISODE}
-    return labels.get(memory_type)
+    label_by_type = {"procedural": _PROCEDURAL, "working": _WORKING, "episodic": _EPISODE}
+    return label_by_type.get(memory_type)
 
 
 def type_of(kind: Kind, row: Row) -> MemoryType:
@@ -44,8 +44,8 @@ def type_of(kind: Kind, row: Row) -> MemoryType:
 
 def detail_of(**more: Any) -> str:
     """Write the detail of a row that a tool of gwt writes: `more` without None, as JSON."""
-    values: Mapping[str, Any] = {"via": VIA, **more}
-    return canonical({name: value for name, value in values.items() if value is not None})
+    value_by_name: Mapping[str, Any] = {"via": VIA, **more}
+    return canonical({name: value for name, value in value_by_name.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,13 @@ class Item:
 
 def source_of(detail: Cell, source: Cell) -> str:
     """Return the source of an item from the columns `detail` and `source` of its row."""
-    values = read_detail(detail)
-    given = values.get("source") if values.get("via") == VIA else None
-    return given if isinstance(given, str) and given else text_of(source) or _UNKNOWN
+    detail_values = read_detail(detail)
+    stored_source = detail_values.get("source") if detail_values.get("via") == VIA else None
+    return (
+        stored_source
+        if isinstance(stored_source, str) and stored_source
+        else text_of(source) or _UNKNOWN
+    )
 
 
 def link_id(one: str, other: str) -> str:

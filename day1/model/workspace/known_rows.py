@@ -58,8 +58,8 @@ class KnownRows:
 
     def missing(self, ids: Collection[str], *, linked: bool) -> list[str]:
         """Return the ids whose row, or if `linked` whose relations, are not kept."""
-        unknown = set(ids).difference(self._linked_ids if linked else self._known_ids)
-        return [row_id for row_id in ids if row_id in unknown] if unknown else []
+        unknown_ids = set(ids).difference(self._linked_ids if linked else self._known_ids)
+        return [row_id for row_id in ids if row_id in unknown_ids] if unknown_ids else []
 
     def keep_items(self, items: Mapping[str, Item | None]) -> None:
         """Keep rows that were read, by id; None for an id without a row that may be shown."""
@@ -75,20 +75,24 @@ class KnownRows:
 
     def keep_relations(self, relations: Mapping[str, Sequence[Row]]) -> None:
         """Keep all relations from or to some rows, by id of the row."""
-        self._relations |= {row_id: of_row for row_id, of_row in relations.items() if of_row}
+        self._relations |= {
+            row_id: row_relations for row_id, row_relations in relations.items() if row_relations
+        }
         self._linked_ids |= relations.keys()
-        self.size += _SMALL_SIZE * sum(1 + len(of_row) for of_row in relations.values())
+        self.size += _SMALL_SIZE * sum(
+            1 + len(row_relations) for row_relations in relations.values()
+        )
 
     def keep_newest(self, task_id: str, rows: Mapping[Kind, Sequence[Row]]) -> None:
         """Keep the newest rows of a task, unless one was derived from others."""
-        if not any(may_derive(row) for of_kind in rows.values() for row in of_kind):
+        if not any(may_derive(row) for kind_rows in rows.values() for row in kind_rows):
             self._newest[task_id] = rows
             self.size += _SMALL_SIZE * sum(map(len, rows.values()))
 
     def items(self, ids: Collection[str], now: int) -> dict[str, Item]:
         """Return the kept rows that may be shown at an instant, by id."""
-        kept = {row_id: self._items[row_id] for row_id in ids if row_id in self._items}
-        return {row_id: item for row_id, item in kept.items() if not is_over(item.row, now)}
+        kept_items = {row_id: self._items[row_id] for row_id in ids if row_id in self._items}
+        return {row_id: item for row_id, item in kept_items.items() if not is_over(item.row, now)}
 
     def links(self, ids: Collection[str], now: int) -> set[Link]:
         """Return the links from or to rows by their kept relations that are true at an instant."""
@@ -98,9 +102,11 @@ class KnownRows:
 
     def newest(self, task_id: str, now: int) -> Mapping[Kind, Sequence[Row]] | None:
         """Return the newest rows of a task by kind; None if they are not kept, or one has ended."""
-        rows = self._newest.get(task_id, {})
-        ended = any(is_over(row, now) for of_kind in rows.values() for row in of_kind)
-        return None if ended or not rows else rows
+        newest_rows = self._newest.get(task_id, {})
+        has_ended = any(
+            is_over(row, now) for kind_rows in newest_rows.values() for row in kind_rows
+        )
+        return None if has_ended or not newest_rows else newest_rows
 
 
 def link_of(relation: Row) -> Link:

@@ -86,31 +86,36 @@ class Mind:
 
     def fitting(self) -> "Mind":
         """Drop the oldest goals, never the active one, until the mind has at most `MOST_BYTES`."""
-        fitting = self
-        while len(fitting.goals) > 1 and fitting.size > MOST_BYTES:
-            fitting = replace(fitting, goals=fitting.goals[1:])
-        return fitting
+        fitting_mind = self
+        while len(fitting_mind.goals) > 1 and fitting_mind.size > MOST_BYTES:
+            fitting_mind = replace(fitting_mind, goals=fitting_mind.goals[1:])
+        return fitting_mind
 
     def admitted(self, ids: tuple[str, ...], now: int) -> "Mind":
         """Put rows at the end of the buffer, each once; a full buffer drops its oldest rows."""
-        present = {place.id for place in (*self.buffer, *self.workspace)}
-        fresh = tuple(Place(i, now) for i in dict.fromkeys(ids) if i not in present)
-        return replace(self, buffer=(*self.buffer, *fresh)[-BUFFER:])
+        present_ids = {place.id for place in (*self.buffer, *self.workspace)}
+        new_places = tuple(
+            Place(row_id, now) for row_id in dict.fromkeys(ids) if row_id not in present_ids
+        )
+        return replace(self, buffer=(*self.buffer, *new_places)[-BUFFER:])
 
     def found(self, ids: tuple[str, ...], now: int) -> "Mind":
         """Count one more use of rows that a question found; the rows found last stay counted."""
-        uses = dict(self.uses)
+        use_by_id = dict(self.uses)
         for row_id in dict.fromkeys(ids):
-            count, _ = uses.pop(row_id, (0, 0))
-            uses[row_id] = (count + 1, now)
-        newest = sorted(uses, key=lambda row_id: (uses[row_id][1], row_id))[-_MOST_USES:]
-        return replace(self, uses={row_id: uses[row_id] for row_id in newest})
+            use_count, _ = use_by_id.pop(row_id, (0, 0))
+            use_by_id[row_id] = (use_count + 1, now)
+        newest_ids = sorted(use_by_id, key=lambda row_id: (use_by_id[row_id][1], row_id))[
+            -_MOST_USES:
+        ]
+        return replace(self, uses={row_id: use_by_id[row_id] for row_id in newest_ids})
 
     def state_of(self, row_id: str) -> State:
         """Tell where a row stands in this mind."""
         if any(place.id == row_id for place in self.workspace):
             return "conscious"
-        return "preconscious" if any(p.id == row_id for p in self.buffer) else "long_term"
+        is_waiting = any(place.id == row_id for place in self.buffer)
+        return "preconscious" if is_waiting else "long_term"
 
     @property
     def size(self) -> int:
@@ -120,7 +125,7 @@ class Mind:
     @property
     def value(self) -> str:
         """The mind as canonical JSON."""
-        parts = {
+        json_by_name = {
             "buffer": _array(_place, self.buffer),
             "bus": canonical(self.bus),
             "cycles": canonical(self.cycles),
@@ -131,7 +136,8 @@ class Mind:
             "uses": canonical(self.uses),
             "workspace": _array(_place, self.workspace),
         }
-        return "{" + ",".join(f'"{name}":{part}' for name, part in parts.items()) + "}"
+        members = (f'"{name}":{part_json}' for name, part_json in json_by_name.items())
+        return "{" + ",".join(members) + "}"
 
 
 def _array(written: Callable[[T], str], parts: Iterable[T]) -> str:
@@ -150,16 +156,21 @@ _place = lru_cache(maxsize=1_000)(_object)
 
 def read_mind(value: str) -> Mind:
     """Read a mind from JSON; a name that an earlier version did not write has its default."""
-    parts: dict[str, Any] = json.loads(value)
-    goals = (Goal(**{**goal, "keywords": tuple(goal["keywords"])}) for goal in parts["goals"])
+    value_by_name: dict[str, Any] = json.loads(value)
+    goals = (
+        Goal(**{**goal, "keywords": tuple(goal["keywords"])}) for goal in value_by_name["goals"]
+    )
     return Mind(
         goals=tuple(goals),
-        buffer=tuple(Place(**place) for place in parts["buffer"]),
-        workspace=tuple(Place(**place) for place in parts["workspace"]),
-        evicted=parts.get("evicted", {}),
-        uses={row_id: (count, at) for row_id, (count, at) in parts.get("uses", {}).items()},
-        told={agent: tuple(ids) for agent, ids in parts.get("told", {}).items()},
-        trace=parts.get("trace"),
-        bus=parts.get("bus"),
-        cycles=parts.get("cycles", 0),
+        buffer=tuple(Place(**place) for place in value_by_name["buffer"]),
+        workspace=tuple(Place(**place) for place in value_by_name["workspace"]),
+        evicted=value_by_name.get("evicted", {}),
+        uses={
+            row_id: (count, found_at)
+            for row_id, (count, found_at) in value_by_name.get("uses", {}).items()
+        },
+        told={agent: tuple(ids) for agent, ids in value_by_name.get("told", {}).items()},
+        trace=value_by_name.get("trace"),
+        bus=value_by_name.get("bus"),
+        cycles=value_by_name.get("cycles", 0),
     )

@@ -76,7 +76,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if set(self.weights) != set(PARTS) or min(self.weights.values()) < 0:
-            raise ValueError(f"the weights are those of {', '.join(PARTS)}, none below 0")
+            raise ValueError(f"the weights must be those of {', '.join(PARTS)}, none below 0")
         if abs(fsum(self.weights.values()) - 1) > _ROUNDED:
             raise ValueError("the weights of a workspace must sum to 1")
 

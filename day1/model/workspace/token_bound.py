@@ -32,22 +32,24 @@ _UNMERGED_PAIR: Final = re.compile("|".join(sorted(_UNMERGED)))
 
 def token_bound(text: str) -> int:
     """Return a number of tokens that a text does not exceed."""
-    total = 0
-    for one_token, letters, others in _PARTS.findall(text):
+    token_total = 0
+    for single_token, letters, other_characters in _PARTS.findall(text):
         if letters:
-            total += _of_letters(letters)
+            token_total += _of_letters(letters)
         else:
-            total += 1 if one_token else len(others.encode("utf-8", "surrogatepass"))
-    return total
+            token_total += (
+                1 if single_token else len(other_characters.encode("utf-8", "surrogatepass"))
+            )
+    return token_total
 
 
 def _of_letters(letters: str) -> int:
     """Return the bound of small letters, perhaps with a space before them."""
     if not _UNMERGED_PAIR.search(letters):
         return (2 * len(letters) + 1) // 3
-    total, start = 0, 0
+    token_total, start = 0, 0
     for end in range(1, len(letters) + 1):
         if end == len(letters) or letters[end - 1 : end + 1] in _UNMERGED:
-            total += (2 * (end - start) + 1) // 3
+            token_total += (2 * (end - start) + 1) // 3
             start = end
-    return total
+    return token_total

@@ -51,13 +51,13 @@ class Trace:
     @property
     def ids(self) -> set[str]:
         """The ids of all rows in the trace."""
-        return {*self.answer_ids, *(i for step in self.phases for i in step.ids)}
+        return {*self.answer_ids, *(row_id for step in self.phases for row_id in step.ids)}
 
     def among_visible(self, visible: Collection[str]) -> "Trace":
         """Leave out the ids of rows that may not be shown; the numbers of rows stay."""
 
         def shown(ids: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(i for i in ids if i in visible)
+            return tuple(row_id for row_id in ids if row_id in visible)
 
         phases = tuple(replace(step, ids=shown(step.ids)) for step in self.phases)
         return replace(self, answer_ids=shown(self.answer_ids), phases=phases)
@@ -71,9 +71,9 @@ class Trace:
 def read_trace(value: Mapping[str, Any]) -> Trace:
     """Read a trace from the JSON value that a mind keeps."""
     phases = (Phase(**{**step, "ids": tuple(step["ids"])}) for step in value["phases"])
-    fields = {
+    tuple_fields = {
         "answer_ids": tuple(value["answer_ids"]),
         "calls": tuple(value["calls"]),
         "phases": tuple(phases),
     }
-    return Trace(**{**value, **fields})
+    return Trace(**{**value, **tuple_fields})

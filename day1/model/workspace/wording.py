@@ -28,4 +28,4 @@ def _said_words(text: str) -> frozenset[str]:
 
 def alike_in_words(words_by_id: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
     """List the pairs of texts, by id, that have most of their words in common."""
-    return [(one, other) for one, other, _ in pairs_in_common(words_by_id)]
+    return [(one_id, other_id) for one_id, other_id, _ in pairs_in_common(words_by_id)]
