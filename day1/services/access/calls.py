@@ -93,8 +93,8 @@ def active_branch(caller: Caller) -> str:
     Raises:
         UnknownBranch: the branch that HEAD points at is known to be deleted.
     """
-    head = None if caller.branch or caller.head is None else caller.head.name()
-    return caller.branch or head or caller.access.home or MAIN
+    head_name = None if caller.branch or caller.head is None else caller.head.name()
+    return caller.branch or head_name or caller.access.home or MAIN
 
 
 def branch_of(call: Call, name: str | None = None) -> Branch:
@@ -140,9 +140,11 @@ def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
 
     None stands for the rows without a space; an empty result for the rows of all spaces.
     """
-    names = (space,) if space else (call.caller.space, *call.caller.sees)
-    named_spaces = dict.fromkeys(name for name in names if name)
-    return () if EVERY in named_spaces else tuple(None if n == SHARED else n for n in named_spaces)
+    space_names = (space,) if space else (call.caller.space, *call.caller.sees)
+    distinct_names = dict.fromkeys(name for name in space_names if name)
+    if EVERY in distinct_names:
+        return ()
+    return tuple(None if name == SHARED else name for name in distinct_names)
 
 
 def writing(
@@ -205,9 +207,9 @@ def writable(call: Call, name: str | None) -> Branch:
 
 def note_token(call: Call, branch: Branch) -> None:
     """Record that the caller's token writes on a branch: others may have to merge the branch."""
-    token = call.caller.access.token_id
-    if token is not None:
-        register_writer(call.repo, branch, Origin(), call.clock(), token)
+    token_id = call.caller.access.token_id
+    if token_id is not None:
+        register_writer(call.repo, branch, Origin(), call.clock(), token_id)
 
 
 def writer(call: Call, request: Signed, branch: Branch) -> Origin:
@@ -229,11 +231,11 @@ def origin_of(call: Call, request: Signed, branch: Branch | None = None) -> Orig
         Forbidden: the token is bound to another agent than the request says.
     """
     caller = call.caller
-    agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
+    branch_agent_id, branch_task_id = (branch.agent_id, branch.task_id) if branch else (None, None)
     return Origin(
-        agent_of(caller, request.agent_id) or agent,
+        agent_of(caller, request.agent_id) or branch_agent_id,
         request.session_id or caller.session_id,
-        request.task_id or caller.task_id or task,
+        request.task_id or caller.task_id or branch_task_id,
         caller.source,
     )
 
@@ -264,13 +266,15 @@ def repeatable(
     if request.request_id is None:
         return call.repo
     caller = call.caller
-    agent = agent_of(caller, getattr(request, "agent_id", None))
-    limits = ("", *caller.access.branches) if branch is None else (branch.id,)
+    agent_id = agent_of(caller, getattr(request, "agent_id", None))
+    branch_limits = ("", *caller.access.branches) if branch is None else (branch.id,)
     spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
-    visible_spaces = (f"sees {space}" for space in spaces)
-    parts = () if part is None else (f"part {part}",)
-    ids = ids_of_request(request.request_id, agent or "", *limits, *visible_spaces, *parts)
-    return replace(call.repo, new_id=ids, of_request=True)
+    space_parts = (f"sees {space}" for space in spaces)
+    part_labels = () if part is None else (f"part {part}",)
+    new_id = ids_of_request(
+        request.request_id, agent_id or "", *branch_limits, *space_parts, *part_labels
+    )
+    return replace(call.repo, new_id=new_id, of_request=True)
 
 
 def first_edit(

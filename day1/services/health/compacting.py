@@ -24,12 +24,12 @@ _MAX_LIVE_BYTES: Final = 40 * 1024 * 1024
 def live_bytes(repo: Repository) -> int:
     """Estimate the bytes of a store after compaction."""
     tip_by_branch = repo.history.branches()
-    most_rows = 0
-    for name in tip_by_branch:
-        with repo.store.reading(Ref(branch=name)) as reading:
-            most_rows = max(most_rows, sum(reading.count(kind) for kind in KINDS))
+    max_row_count = 0
+    for branch_name in tip_by_branch:
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            max_row_count = max(max_row_count, sum(reading.count(kind) for kind in KINDS))
     commit_count = len(repo.history.graph(list(tip_by_branch.values())))
-    return most_rows * _ROW_BYTES + commit_count * _COMMIT_BYTES
+    return max_row_count * _ROW_BYTES + commit_count * _COMMIT_BYTES
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:
@@ -42,13 +42,15 @@ def compact_if_brief(repo: Repository) -> bool:
 
     A larger store is left to `day1 gc`, since all writers wait meanwhile.
     """
-    size = repo.store.size()
-    if not repo.store.capabilities.compaction or not is_wasteful(repo, size):
+    store_bytes = repo.store.size()
+    if not repo.store.capabilities.compaction or not is_wasteful(repo, store_bytes):
         return False
     if live_bytes(repo) > _MAX_LIVE_BYTES:
         return False
-    result = repo.store.compact()
+    compaction = repo.store.compact()
     log.info(
-        "compacted memory.db from %s to %s bytes", result["bytes_before"], result["bytes_after"]
+        "compacted memory.db from %s to %s bytes",
+        compaction["bytes_before"],
+        compaction["bytes_after"],
     )
     return True

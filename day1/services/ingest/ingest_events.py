@@ -40,21 +40,21 @@ def ingest_events(
     Raises:
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be written; the events wait.
     """
-    ingester, count = _Ingester(repo, spool, secrets), 0
+    ingester, line_count = _Ingester(repo, spool, secrets), 0
     with spool.alone() as has_lock, ingester.logging_problems():
-        for name in spool.waiting() if has_lock else ():
-            lines = []
-            for line in spool.read(name):
+        for file_name in spool.waiting() if has_lock else ():
+            ingested_lines = []
+            for line in spool.read(file_name):
                 if enough():
                     break
                 ingester.ingest(line)
-                lines.append(line)
+                ingested_lines.append(line)
             repo.point("taking.after_rows")
-            if lines:
-                spool.drop(name, sum(len(line) + 1 for line in lines))
+            if ingested_lines:
+                spool.drop(file_name, sum(len(line) + 1 for line in ingested_lines))
             repo.point("taking.after_drop")
-            count += len(lines)
-    return count
+            line_count += len(ingested_lines)
+    return line_count
 
 
 @dataclass(frozen=True, slots=True)
