@@ -100,16 +100,16 @@ def _refuse_future(repo: Repository, request: PastFork, now: int) -> None:
 
 def _start(repo: Repository, parent: str, instant: int) -> _Start:
     """Find the commit to fork at, and the rows that it lacks."""
-    ref = repo.history.at(parent, instant)
-    while ref.branch is not None:  # its pending rows, to which somebody may add meanwhile
+    state_ref = repo.history.at(parent, instant)
+    while state_ref.branch is not None:  # its pending rows, to which somebody may add meanwhile
         repo.store.commit_pending(parent)
-        ref = repo.history.at(parent, instant)
-    if ref.empty or ref.commit is None:
+        state_ref = repo.history.at(parent, instant)
+    if state_ref.empty or state_ref.commit is None:
         return _Start(first_commit(repo, parent), {})
-    if ref.until is None:
-        return _Start(ref.commit, {})
-    commit_before = repo.history.commit(ref.commit).parents[0]
-    return _Start(commit_before, repo.history.changes(commit_before, ref))
+    if state_ref.until is None:
+        return _Start(state_ref.commit, {})
+    commit_before = repo.history.commit(state_ref.commit).parents[0]
+    return _Start(commit_before, repo.history.changes(commit_before, state_ref))
 
 
 def from_common_start(

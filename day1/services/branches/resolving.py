@@ -204,7 +204,7 @@ def shown_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
     Raises:
         NotFound: as `ref_at`.
     """
-    ref = ref_at(repo, branch, at)
-    if ref.commit is None:
-        return repo.shown(ref)
-    return replace(ref, shown_at=repo.history.commit(ref.commit).ts)
+    state_ref = ref_at(repo, branch, at)
+    if state_ref.commit is None:
+        return repo.shown(state_ref)
+    return replace(state_ref, shown_at=repo.history.commit(state_ref.commit).ts)

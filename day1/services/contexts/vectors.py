@@ -36,10 +36,12 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
         [passage for passages in passages_by_text for passage in passages]
     )
     vectors: list[Vector] = []
-    start = 0
+    first_passage_index = 0
     for passages in passages_by_text:
-        passage_vectors_of_text = passage_vectors[start : start + len(passages)]
-        start += len(passages)
+        passage_vectors_of_text = passage_vectors[
+            first_passage_index : first_passage_index + len(passages)
+        ]
+        first_passage_index += len(passages)
         if len(passages) == 1:
             vectors.append(passage_vectors_of_text[0])
         else:

@@ -107,8 +107,8 @@ def _removed_ids(work: Work, row_ids: Sequence[str]) -> set[str]:
     """Return the ids of messages that were there and are not there any more."""
     if not row_ids:
         return set()
-    edit_cells = work.scan(EDIT, ("row_id",), Query(among={"row_id": row_ids}))
-    edited_ids = list({str(row_id) for (row_id,) in edit_cells})
+    edited_rows = work.scan(EDIT, ("row_id",), Query(among={"row_id": row_ids}))
+    edited_ids = list({str(row_id) for (row_id,) in edited_rows})
     return set(edited_ids) - work.get(MESSAGE, edited_ids, ("previous_id",)).keys()
 
 

@@ -55,8 +55,10 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
             # Copy everything again while nobody writes; real damage shows again.
             store_copy = _copy(repo, copying, archives, staging_folder / "again")
         repo.point("backup.copied")
-        parts = archives.parts(store_copy.folder)
-        manifest = Manifest(FORMAT, __version__, store_copy.engine, now, store_copy.content, parts)
+        file_parts = archives.parts(store_copy.folder)
+        manifest = Manifest(
+            FORMAT, __version__, store_copy.engine, now, store_copy.content, file_parts
+        )
         archives.pack(store_copy.folder, manifest, staging_folder / "archive")
         repo.point("backup.packed")
         _unpack(archives, staging_folder / "archive", staging_folder / "check")

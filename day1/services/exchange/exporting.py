@@ -103,8 +103,8 @@ def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
         with store.reading(replace(ref, shown_at=None)) as reading:
             for kind in KINDS:
                 deciding_columns = version_columns(kind)
-                for values in reading.scan(kind, deciding_columns, part.query(ref)):
-                    row = dict(zip(deciding_columns, values, strict=True))
+                for cells in reading.scan(kind, deciding_columns, part.query(ref)):
+                    row = dict(zip(deciding_columns, cells, strict=True))
                     lowest_version = max(lowest_version, version_of(kind, row))
                     if lowest_version == NEWEST_VERSION:
                         return lowest_version
@@ -119,7 +119,7 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
             if "sensitivity" in kind.column:
                 public_ids = {row[0] for row in reading.scan(kind, ("id",), query)}
                 hidden_ids |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
-            rows = (kind.row(values) for values in reading.scan(kind, kind.columns, query))
+            rows = (kind.row(cells) for cells in reading.scan(kind, kind.columns, query))
             # Sorted here: engines do not all collate ids alike.
             sorted_rows = sorted(rows, key=itemgetter("id"))
             if kind is HELD:

@@ -41,7 +41,7 @@ def import_own(
         UnknownBranch, BranchClosed: rows cannot be written to the branch.
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
-    imported, rows_done = Imported(), 0
+    imported, row_count = Imported(), 0
     brought_by_branch: dict[str, Brought] = {}
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
@@ -61,8 +61,8 @@ def import_own(
                 imported.take(
                     _put_own(repo, target_line, [line for _, line in lines_of_branch], brought)
                 )
-            rows_done += len(unit)
-            report(rows_done, None)
+            row_count += len(unit)
+            report(row_count, None)
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise

@@ -99,8 +99,8 @@ def begin(
             )
         return
     tip_by_branch = target.history.branches()
-    is_empty = tip_by_branch == {MAIN: first_commit(target)} and not target.ledger.branches()
-    if copy_marks or not is_empty or created_at(target) != created_at(source):
+    is_target_empty = tip_by_branch == {MAIN: first_commit(target)} and not target.ledger.branches()
+    if copy_marks or not is_target_empty or created_at(target) != created_at(source):
         raise Conflict(
             f"{where} holds a store already, which is never overwritten: name a place that does "
             "not exist yet.",
@@ -188,9 +188,9 @@ class CommitReplay:
         if missing_commits:
             self._report(len(missing_commits), len(missing_commits))
         target_tags = self._target.history.tags()
-        for tag, commit_id in self.tags.items():
-            if tag not in target_tags:
-                self._target.history.tag(tag, self.ids[commit_id])
+        for tag_name, source_commit_id in self.tags.items():
+            if tag_name not in target_tags:
+                self._target.history.tag(tag_name, self.ids[source_commit_id])
         for branch_name, tip in self._heads.items():
             self._set_branch(branch_name, self.ids[tip])
         for branch_name in self._refs.keys() - self._heads.keys():
@@ -294,8 +294,8 @@ class CommitReplay:
         Raises:
             IntegrityBroken: a tag or branch has other rows.
         """
-        for tag, commit in self.tags.items():
-            self._checked_equal(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
+        for tag_name, commit in self.tags.items():
+            self._checked_equal(f"tag {tag_name!r}", commit, Ref(commit=self.ids[commit]), {})
         branch_contents = []
         for branch_name, tip in sorted(self._heads.items()):
             pending_rows = (pending or {}).get(branch_name, {})

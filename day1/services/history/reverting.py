@@ -201,9 +201,9 @@ def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
     """Yield the ids of rows that changed after the commit."""
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
-            row_then, row_now = change.before, rows.get(change.id)
-            if (row_then is None) != (row_now is None) or (
-                row_then and row_now and differs(kind, row_then, row_now)
+            row_after_commit, present_row = change.before, rows.get(change.id)
+            if (row_after_commit is None) != (present_row is None) or (
+                row_after_commit and present_row and differs(kind, row_after_commit, present_row)
             ):
                 yield change.id
 

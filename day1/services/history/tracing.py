@@ -316,13 +316,13 @@ class _Ways:
 
 def _effective_edits(traced: Traced, ways: _Ways) -> Sequence[Row]:
     """Return the edits of a row without those whose value a merge withheld."""
-    withheld_cells = {(held_item["merge_id"], held_item["cell"]) for held_item in traced.held}
-    if not withheld_cells:
+    merges_and_cells = {(held_item["merge_id"], held_item["cell"]) for held_item in traced.held}
+    if not merges_and_cells:
         return traced.edits
     return [
         edit
         for edit in traced.edits
         if not any(
-            (passage.merge_id, edit["cell"]) in withheld_cells for passage in ways.edit(edit)[2]
+            (passage.merge_id, edit["cell"]) in merges_and_cells for passage in ways.edit(edit)[2]
         )
     ]

@@ -93,9 +93,9 @@ class _Ingester:
         self.problems[f"{why}, put aside"] += 1
 
     def _store(self, event: ClientEvent) -> None:
-        message = message_of(event)
-        if message is not None and self._may_keep(event, message.text):
-            add_message(self.repo, branch_of(self.repo, event), message)
+        session_message = message_of(event)
+        if session_message is not None and self._may_keep(event, session_message.text):
+            add_message(self.repo, branch_of(self.repo, event), session_message)
             self.repo.point("taking.after_unit")
         elif event.event == "session-start" and event.source == "fork":
             fork_session(self.repo, event)
@@ -106,7 +106,7 @@ class _Ingester:
 
     def _may_keep(self, event: ClientEvent, text: str) -> bool:
         """Whether a text may be stored: secrets are allowed, or the text does not look secret."""
-        secret = None if self.secrets == "ignore" else looks_secret(text)
-        if secret is not None:
-            self.problems[f"the text of {event.event} may hold {secret}"] += 1
-        return secret is None
+        secret_kind = None if self.secrets == "ignore" else looks_secret(text)
+        if secret_kind is not None:
+            self.problems[f"the text of {event.event} may hold {secret_kind}"] += 1
+        return secret_kind is None

@@ -26,7 +26,7 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
     configured_branch = repo.ledger.branch(event.branch or MAIN)
     if configured_branch is not None and _takes_rows(repo, configured_branch):
         return configured_branch
-    parent = _parent_of(repo, event)
+    parent_branch = _parent_of(repo, event)
 
     def newest() -> Branch | None:
         """Find the newest branch of this agent that was forked from the parent."""
@@ -34,13 +34,13 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
             branch
             for branch in repo.ledger.branches()
             if branch.name.startswith(f"{AGENTS}/")
-            and (branch.parent_id, branch.agent_id) == (parent.id, event.agent)
+            and (branch.parent_id, branch.agent_id) == (parent_branch.id, event.agent)
             and _takes_rows(repo, branch)
         )
         return max(agent_branches, key=lambda branch: branch.created_at, default=None)
 
     def make(name: str) -> NewBranch:
-        branch = _new_branch(repo, repo.new_id("branch", repo.clock()), name, parent)
+        branch = _new_branch(repo, repo.new_id("branch", repo.clock()), name, parent_branch)
         return replace(branch, agent_id=event.agent), ()
 
     return fork_under(repo, lambda: f"{AGENTS}/{branch_part(event.agent)}", make, newest)
@@ -54,7 +54,7 @@ def fork_session(repo: Repository, event: ClientEvent) -> Branch:
         if origin_session_id != event.session
         else None
     )
-    parent = (
+    parent_branch = (
         origin_fork
         if origin_fork is not None and _has_ref(repo, origin_fork)
         else _parent_of(repo, event)
@@ -63,7 +63,7 @@ def fork_session(repo: Repository, event: ClientEvent) -> Branch:
     return fork_under(
         repo,
         lambda: branch_name,
-        lambda free: (_new_branch(repo, fork_id(event.session), free, parent), ()),
+        lambda free: (_new_branch(repo, fork_id(event.session), free, parent_branch), ()),
         lambda: repo.ledger.record(Branch, fork_id(event.session)),
     )
 

@@ -132,8 +132,8 @@ def delete_item(repo: Repository, branch: Branch, wanted: Wanted, origin: Origin
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         item = item_of(reading, wanted.spaces, wanted.item_id, repo.clock())
     if item.kind is not FACT:
-        removal = remove(repo, branch, Removal([wanted.item_id]), origin)
-        return ItemChanged(item.row, removal.commit, 0, is_changed=True)
+        removal_result = remove(repo, branch, Removal([wanted.item_id]), origin)
+        return ItemChanged(item.row, removal_result.commit, 0, is_changed=True)
     with repo.store.changing(branch.name) as work:
         item = item_of(work, wanted.spaces, wanted.item_id, work.now)
         columns: Row = {

@@ -191,7 +191,7 @@ def _same_and_conflicting(adding: Additions, new: ToRemember) -> tuple[Row | Non
         "sensitivity": new.fact.sensitivity,
         "structure": None,
     }
-    same_id: str | None = None
+    same_text_id: str | None = None
     conflicting_ids: list[str] = []
     is_conflict = conflicting((new.fact.text, new.key))
     query = present_facts(equal_columns, adding.now)
@@ -200,14 +200,16 @@ def _same_and_conflicting(adding: Additions, new: ToRemember) -> tuple[Row | Non
         # The detail is unread if the new fact has no key.
         fact_key = key_of(optional_detail[0]) if optional_detail else None
         if fact_text == new.fact.text and (new.key is None or fact_key in {None, new.key}):
-            same_id = str(row_id)
+            same_text_id = str(row_id)
         elif is_conflict((str(fact_text), fact_key)):
             conflicting_ids.append(str(row_id))
-    row_by_id = adding.get(FACT, [*conflicting_ids, *([] if same_id is None else [same_id])])
+    row_by_id = adding.get(
+        FACT, [*conflicting_ids, *([] if same_text_id is None else [same_text_id])]
+    )
     conflicting_rows = sorted(
         (row_by_id[conflicting_id] for conflicting_id in conflicting_ids), key=_age, reverse=True
     )
-    return None if same_id is None else row_by_id[same_id], conflicting_rows
+    return None if same_text_id is None else row_by_id[same_text_id], conflicting_rows
 
 
 def _age(row: Row) -> tuple[int, str]:

@@ -77,7 +77,7 @@ def extract(run: JobRun) -> dict[str, Json]:
 def archive(run: JobRun) -> dict[str, Json]:
     """Archive the rows of each wallet in a bundle of its own, with a fact that describes it."""
     start_value, end_value = (run.job.params.get(param_name) for param_name in ("start", "end"))
-    after, before = (
+    after_time, before_time = (
         time_value if isinstance(time_value, int) else None
         for time_value in (start_value, end_value)
     )
@@ -89,7 +89,7 @@ def archive(run: JobRun) -> dict[str, Json]:
             run.go_on()
             origin = replace(run.origin, agent_id=wallet)
             new_archive = create_archive(
-                run.repo, Archiving(branch, Owner(wallet), origin, after, before)
+                run.repo, Archiving(branch, Owner(wallet), origin, after_time, before_time)
             )
             if new_archive is not None:
                 created_archives.append(

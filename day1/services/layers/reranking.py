@@ -26,13 +26,13 @@ class Ranking:
 
 def rerank_texts(engine: SearchEngine, query: str, texts: Sequence[str]) -> Ranking:
     """Rank texts by their cosine to a query, else by the part of its words that they have."""
-    reason = SWITCHED_OFF
+    fallback_reason = SWITCHED_OFF
     if engine.embedder is not None:
         try:
             return Ranking(_in_order(_by_meaning(engine, engine.embedder, query, texts)))
         except EmbedderUnavailable as error:
-            reason = str(error)
-    return Ranking(_in_order(_by_words(query, texts)), [f"keyword only: {reason}"])
+            fallback_reason = str(error)
+    return Ranking(_in_order(_by_words(query, texts)), [f"keyword only: {fallback_reason}"])
 
 
 def _by_meaning(

@@ -115,8 +115,8 @@ def opinion(
     if chat is not None:
         chat_data: Json = {"query": query[:_MAX_SENT], "memory": text[:_MAX_SENT]}
         try:
-            answer = chat.ask(_INSTRUCTIONS, chat_data, _SCHEMA, "rating").value
-            score, reason = answer.get("score"), answer.get("reason")
+            model_answer = chat.ask(_INSTRUCTIONS, chat_data, _SCHEMA, "rating").value
+            score, reason = model_answer.get("score"), model_answer.get("reason")
             valid_score = _share(score)
             if valid_score is not None and isinstance(reason, str):
                 return Opinion(round(valid_score, 2), " ".join(reason.split())[:_MAX_REASON])

@@ -227,8 +227,8 @@ def bring_in(
     """
     added_count = 0
     ids_and_memories = list(_with_row_ids(memories).items())
-    for start in range(0, len(ids_and_memories), UNIT):
-        memory_by_row_id = dict(ids_and_memories[start : start + UNIT])
+    for batch_start in range(0, len(ids_and_memories), UNIT):
+        memory_by_row_id = dict(ids_and_memories[batch_start : batch_start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
             row_by_id = {
                 row_id: memory.row(row_id, origin, work.now)
@@ -260,7 +260,7 @@ def bring_in(
                 work.commit(Message("import", commit_line))
         repo.point("import.after_unit")
         added_count += len(new_rows)
-        report(start + len(memory_by_row_id), len(ids_and_memories))
+        report(batch_start + len(memory_by_row_id), len(ids_and_memories))
     return added_count, len(memories) - added_count
 
 
