@@ -75,7 +75,7 @@ def create_token(repo: Repository, request: Wanted, now: int) -> tuple[Token, st
 
 
 def require_tokens(repo: Repository) -> None:
-    """Mark the store: callers over HTTP need tokens from now on, for good."""
+    """Mark the store so that callers over HTTP always need tokens from now on."""
     repo.history.tag(_MARK, first_commit(repo))
 
 
@@ -113,7 +113,7 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
 
 
 def without_place(error: Day1Error) -> Day1Error:
-    """Return the error for callers without a token, without the place of the store."""
+    """Remove the store's location from an error that a caller without a token is shown."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
     message = "The store has a problem: `day1 doctor` on the server's machine names it."
@@ -134,7 +134,7 @@ class Authenticator:
         self._repo, self._closed = repo, closed
         self._made = False
         self._asked: tuple[Hashable, bool] = (None, False)
-        """The ledger's stamp when `open` was last found out, and what it was."""
+        """The ledger's stamp when `open` was last computed, and the value that it had then."""
 
     def _any(self) -> bool:
         """Whether a token was ever made; records of tokens are never removed."""

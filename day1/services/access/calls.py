@@ -1,4 +1,4 @@
-"""Resolving a call: its branch, space and author, and new ids that follow from its request id.
+"""Resolving a call: its branch, space and author, and new ids derived from its request id.
 
 The ledger records who writes on a branch: to find the rows of an agent, session or task, and so
 that a review knows its authors.
@@ -60,7 +60,7 @@ class Repeatable(Protocol):
 
 
 class Signed(Repeatable, Protocol):
-    """Arguments that say who writes; an argument that is None: as the caller's connection says."""
+    """Arguments that say who writes; one that is None is taken from the caller's connection."""
 
     @property
     def agent_id(self) -> str | None:
@@ -77,12 +77,12 @@ class Signed(Repeatable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where and as whom a write is made: branch, author, store and space."""
+    """The branch, author, store and space of a write."""
 
     branch: Branch
     origin: Origin
     repo: Repository
-    """The store; with a `request_id` its new ids follow from the request."""
+    """The store; with a `request_id`, the ids of new rows are derived from it."""
     space: str | None
     """The space of a new row; None: no space, it is shared."""
 
@@ -255,7 +255,7 @@ def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
 def repeatable(
     call: Call, request: Repeatable, branch: Branch | None = None, part: int | None = None
 ) -> Repository:
-    """Return the store; with a `request_id` its new ids follow from the request.
+    """Return the store; with a `request_id`, the ids of new rows are derived from it.
 
     For one part of a request, `part` is the number of the part; each part gets other ids.
 

@@ -56,7 +56,7 @@ class ScopedHistory(History):
     """The commits that the visible branches have in their past."""
 
     def __init__(self, repo: Repository, access: Access) -> None:
-        """Limit the history of a store to an access."""
+        """Limit the history of a store to what `access` may see."""
         self._history, self._ledger, self._access = repo.history, repo.ledger, access
         self._known = repo.reached
         self._reached: frozenset[CommitId] = frozenset()
@@ -84,7 +84,7 @@ class ScopedHistory(History):
     def _since(
         self, old_tips: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
-        """Return all commits in the past of `tips`, given those of `old_tips`: `reached`."""
+        """Return all commits in the past of `tips`; `reached` are those of `old_tips`."""
         new_commit_ids: set[CommitId] = set()
         lost_tips, commits_to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
         while commits_to_visit and len(new_commit_ids) < _MAX_LOOKUPS:
@@ -207,7 +207,7 @@ class ScopedStore(Store):
     """The rows of visible branches and of commits in their past."""
 
     def __init__(self, store: Store, access: Access, history: ScopedHistory) -> None:
-        """Limit a store to an access."""
+        """Limit a store to what `access` may see."""
         self._store, self._access, self._history = store, access, history
 
     @property

@@ -49,7 +49,7 @@ class ScopedLedger(Ledger):
     """
 
     def __init__(self, repo: Repository, access: Access, history: Reached) -> None:
-        """Limit the ledger of a store to an access."""
+        """Limit the ledger of a store to what `access` may see."""
         self._repo, self._ledger, self._access = repo, repo.ledger, access
         self._history = history
 
@@ -79,7 +79,7 @@ class ScopedLedger(Ledger):
         return branch_id is not None and self.record(Branch, branch_id) is not None
 
     def _check(self, records: Sequence[object]) -> None:
-        """Refuse to write records of branches that are not visible, or over such records.
+        """Refuse to write or overwrite records of branches that are not visible.
 
         Raises:
             Forbidden: a record is, or would replace such a record.
@@ -222,7 +222,7 @@ class ScopedLedger(Ledger):
         return self._ledger.recover_orphans()
 
     def open_intents(self) -> list[Intent]:
-        """Return no intents: they are not shown with limits."""
+        """Return no intents: a token with limits sees none."""
         return []
 
     def head(self, key: str) -> str | None:
@@ -250,7 +250,7 @@ class ScopedUses(Uses):
     """Counts of how often memories were shown on visible branches."""
 
     def __init__(self, uses: Uses, ledger: Ledger, access: Access) -> None:
-        """Limit the counts of a machine to the branches of a limited ledger."""
+        """Limit a machine's counts of shown memories to the branches of a limited ledger."""
         self._uses, self._ledger, self._access = uses, ledger, access
 
     @override

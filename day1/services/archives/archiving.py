@@ -36,7 +36,7 @@ _COUNTED_TABLES: Final = ("fact", "relation", "conversation", "message")
 
 @dataclass(frozen=True, slots=True)
 class Archiving:
-    """What to archive, who writes, and the times of the rows. Units: microseconds UTC."""
+    """The wallet to archive, the author, and the rows' time range. Units: microseconds UTC."""
 
     branch: Branch
     owner: Owner
@@ -160,7 +160,7 @@ def sync_archive(
 
 
 def _about(cell: Cell) -> Mapping[str, Any]:
-    """Read what the fact of an archive says of its file; empty for a summary."""
+    """Read what the fact of an archive says about its file; empty for the fact of a summary."""
     try:
         archive_details = json.loads(str(cell)).get("archive")
     except (ValueError, AttributeError):

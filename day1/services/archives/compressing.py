@@ -101,7 +101,7 @@ class _Summary:
     entities: list[str]
     summarizer: str
     sources: list[Row]
-    """The messages whose words the summary may have."""
+    """The messages whose words the summary may contain."""
     notes: tuple[str, ...] = ()
 
 
@@ -188,7 +188,7 @@ def _archive_id(session: _Session, session_id: str, summarizer: str) -> str:
 
 
 def _present(reading: Reading, row_id: str) -> Row | None:
-    """Find the summary that was made of just these messages.
+    """Find the summary with this id, which stands for the messages that it was made of.
 
     Raises:
         Refused: it was redacted.
@@ -206,7 +206,7 @@ def _as_compressed(row: Row, after: BranchAfter, notes: tuple[str, ...] = ()) ->
 
 
 def _summary(session: _Session, chat: Chat | None) -> _Summary:
-    """Word the summary: by the chat model, else by rules; notes say why not by the model."""
+    """Write the summary by the chat model, else by rules; notes say why the model did not."""
     if chat is None:
         return _by_rules(session)
     if sum(map(len, session.texts)) > _MAX_MESSAGES:
@@ -290,7 +290,7 @@ def _supersede(editor: Editor, earlier_summaries: Sequence[Row], row: Row) -> Br
 
 
 def _earlier(reading: Reading, row: Row) -> list[Row]:
-    """Find the earlier summaries of the same session that still count."""
+    """Find the earlier summaries of the same session that are still active."""
     equal_columns: Row = {"session_id": row["session_id"], "category": ARCHIVE, "status": "active"}
     return reading.find(FACT, Query(equal={**equal_columns, "space": row["space"]}))
 

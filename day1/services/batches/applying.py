@@ -22,7 +22,7 @@ from day1.services.rows.recording import NewMemory, new_memory, put_once
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """An entry to put, or to remove if there is no new one."""
+    """An entry to put, or to remove if `new` is None."""
 
     at: EntryKey
     new: NewEntry | None = None
@@ -54,7 +54,7 @@ class Numbered:
 
     change: Change
     repo: Repository
-    """With a request id its new ids follow from the request and the change's place."""
+    """With a request id, ids of new rows are derived from it and the position of the change."""
     request_id: str | None = None
 
 

@@ -103,7 +103,7 @@ def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
 NewBranch = tuple[Branch, Sequence[object]]
 """A branch to fork, and the records that the ledger gets with it."""
 _RACES = 100
-"""Attempts at a free name while other processes take each one first."""
+"""Maximum number of attempts to find a free name while other processes take names."""
 
 
 def fork_under(

@@ -40,7 +40,7 @@ class _Start:
 
 
 def create_past(repo: Repository, request: PastFork, now: int) -> Branch:
-    """Fork a branch whose rows are those that a reading of its parent as of an instant has.
+    """Fork a branch that begins with the rows that its parent had at an instant.
 
     Before the parent's first commit that is a branch without rows.
 
@@ -115,7 +115,7 @@ def _start(repo: Repository, parent: str, instant: int) -> _Start:
 def from_common_start(
     repo: Repository, base: CommitId, changes: Changes, tips: Sequence[CommitId]
 ) -> Changes:
-    """Return the changes of a side as counted from the rows that both sides began with.
+    """Return a side's changes relative to the rows that both sides began with.
 
     Only after the base of a fork of the past can two commits have added the same rows.
 

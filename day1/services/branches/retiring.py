@@ -43,7 +43,7 @@ each would be the other's reason to go without a tag."""
 
 
 def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
-    """Whether another branch has a commit, which no tag needs to keep then.
+    """Whether another branch has a commit; if so, no tag is needed to keep the commit.
 
     A branch that the ledger lacks does not count: its fork may be withdrawn.
     """

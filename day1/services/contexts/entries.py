@@ -26,7 +26,7 @@ from day1.model.rows.kind import (
 from day1.ports.reading import Reading
 
 ABSENT: Final = "none"
-"""The expected revision of an entry that must not be there."""
+"""The expected revision of an entry that must not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class EntryQuery:
 
     @property
     def rows(self) -> Query:
-        """The query for the rows. A secret one is told only to who names its space and key."""
+        """The query for the rows, without secret ones: only `get` returns those, by their keys."""
         space = text_of(self.within.get("space"))
         no_space_condition: Mapping[str, Cell] = {} if space is not None else self.within
         equal_columns = {"observation_type": CONTEXT, **no_space_condition}
@@ -172,7 +172,7 @@ def _entries(reading: Reading, rows: Sequence[Row]) -> list[Entry]:
 
 
 def _of(column: str, values: Sequence[Cell]) -> Query:
-    """Build a query by values of a column: one value has a statement that is built once."""
+    """Build a query by values of a column; with one value its SQL is built only once."""
     return Query(among={column: values}) if values[1:] else Query(equal={column: values[0]})
 
 

@@ -76,7 +76,7 @@ class NearestEntries:
 
 
 def nearest(reading: Reading, query: EntryQuery, vector: Sequence[float]) -> NearestEntries:
-    """Sort the entries that meet conditions by the vectors that were given with them.
+    """Sort the entries that meet conditions by their given vectors, nearest first.
 
     Vectors of another length are of another model, and are not compared.
     """

@@ -65,7 +65,7 @@ def entry_row(new: NewEntry) -> KeyedRow:
 
 
 def with_older_versions(reading: Reading, rows: Sequence[KeyedRow]) -> list[KeyedRow]:
-    """Return the rows of entries, and the facts made of their older versions, which end with them.
+    """Return the rows of entries, and the facts of their older versions with the same expiry.
 
     Raises:
         Refused: an entry is redacted.
@@ -157,7 +157,7 @@ def _put_once(
 def _edits_of_request(
     repo: Repository, origin: Origin, added: Iterable[tuple[NewEntry, Row]], now: int
 ) -> list[Row]:
-    """Return edits by which a request is known that adds entries whose revisions are expected.
+    """Build the edits that identify a request which adds entries with expected revisions.
 
     Without them its repeat would find the rows that it added, and call them another's.
     """
@@ -217,7 +217,7 @@ def remove(
     origin: Origin,
     first_edit: str | None = None,
 ) -> RemovedEntries:
-    """Remove entries in one commit, with the facts made of them; missing ones are passed over.
+    """Remove entries in one commit, with the facts made of them; missing ones are skipped.
 
     Args:
         repo: the store.

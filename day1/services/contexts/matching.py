@@ -45,7 +45,7 @@ class Wanted:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Values that the metadata of a memory must have; contexts have no metadata."""
     facts: frozenset[str] | None = None
-    """Ids of the facts that may be found, and no contexts; None: any."""
+    """Ids of the only facts that may be found, without contexts; None: any memory."""
     kinds: tuple[str, ...] = (FACT.table, OBSERVATION.table)
 
 

@@ -35,7 +35,7 @@ class LogKey:
 
     @property
     def row_id(self) -> str:
-        """The id of the message, on all branches; it has the time of a UUID of version 7."""
+        """The id of the message, on all branches; it has the time of a key that is a UUID 7."""
         uuid_match = _UUID7.fullmatch(self.key)
         uuid_time = (
             None if uuid_match is None else int("".join(uuid_match.groups()), 16) * _MILLISECOND
@@ -50,16 +50,16 @@ class Link:
     id: str
     previous_id: str | None
     is_there: bool = True
-    """Whether the branch has it; else it was removed, and only its place in the chain is known."""
+    """Whether the branch has the message; else it was removed, and only its place is known."""
     is_shown: bool = True
-    """Whether its words may be read: they are neither removed nor redacted."""
+    """Whether the message's words may be read: it is neither removed nor redacted."""
 
 
 class Chains:
     """The chains of a state; the messages of a conversation are looked up together."""
 
     def __init__(self, repo: Repository, reading: Reading) -> None:
-        """Look nothing up yet."""
+        """Prepare to follow chains of a state; messages are looked up when they are needed."""
         self._repo, self._reading = repo, reading
         self._links: dict[str, Link] = {}
         self._looked_up: set[Cell] = set()
@@ -134,7 +134,7 @@ class Chains:
             self._links.setdefault(link.id, link)
 
     def _look_up_removed(self, row_id: str) -> None:
-        """Find in the past what a removed message followed.
+        """Find in the past the message that a removed message followed.
 
         Raises:
             NotFound: no past of the branch has the message.

@@ -23,7 +23,7 @@ class Excerpt:
     """The messages of a conversation up to one of them."""
 
     branch: str
-    """The branch that it was read on."""
+    """The branch that the conversation was read on."""
     conversation: Row
     messages: Sequence[Row]
     """The messages in sequence."""

@@ -49,7 +49,7 @@ class UnsaidMessages:
     ends: Sequence[LogKey]
     """The last messages of the chains; those that are not there are passed over."""
     space: str | None
-    """The log, and the space of the entries that name messages; the spaces below it, too."""
+    """The space that names the log; entries in it and in the spaces below it name messages."""
     named_at: Sequence[str]
     """The members of the entries that name messages: by a key, or a list of keys."""
     reason: str | None = None
@@ -154,7 +154,7 @@ def unsay(repo: Repository, work: Work, unsaid: UnsaidMessages, origin: Origin) 
 
 
 def _before(chains: Chains, row_id: str) -> Iterator[str]:
-    """Yield the ids of a chain that are there, from its end to the first one that is nowhere."""
+    """Yield the ids of a chain's present messages, from its end back to the first unknown one."""
     try:
         for link in chains.links(row_id):
             if link.is_there:

@@ -26,7 +26,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Which rows an export has, and whether with the thinking of messages."""
+    """Whether an export includes the thinking of messages, and secret rows."""
 
     thinking: bool
     secrets: bool

@@ -39,7 +39,7 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """Return the branches more than `TOO_FAR` ahead of the clock: microseconds by name."""
+    """Return how far branches are ahead of the clock, if over `TOO_FAR`: microseconds by name."""
     span_by_branch = {}
     for branch_name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=branch_name)) as reading:

@@ -46,7 +46,7 @@ class SessionMessage:
 
     @property
     def id(self) -> str:
-        """The id of the message's row; it follows from the event."""
+        """The id of the message's row, derived from the event."""
         return self.event.id(MESSAGE.prefix, self.role, self.text)
 
 

@@ -63,7 +63,7 @@ class Item:
     kind: Kind
     row: Row
     detail: dict[str, Any]
-    """A fact's own, or that of a message's conversation."""
+    """The detail of a fact, or for a message the detail of its conversation."""
 
 
 def item_of(

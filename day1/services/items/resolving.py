@@ -41,7 +41,7 @@ How = Literal["supersede", "keep", "merge", "ignore"]
 """How a conflict is resolved. `supersede`: the winner replaces the other fact; `keep` and `ignore`:
 both stay as they are; `merge`: the other fact is joined to the winner."""
 Sees = Callable[[Cell], bool]
-"""Whether the caller sees the rows of a space."""
+"""A function that says whether the caller sees the rows of a space."""
 _KEPT_APART: Final = "apart"
 """The field of a fact's detail that lists conflicting facts which a caller decided to keep."""
 
@@ -139,7 +139,7 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
 
 
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
-    """Record in a fact which conflicting facts were decided to stay."""
+    """Record in a fact the conflicting facts that a caller decided to keep."""
     detail = read_detail(fact["detail"])
     earlier_ids = detail.get(_KEPT_APART)
     apart_ids = {
@@ -150,7 +150,7 @@ def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
 
 
 def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
-    """Join the texts and metadata of facts to the one that stays."""
+    """Add the texts and metadata of the losing facts to the winner, which stays."""
     joined_text, detail = str(winner["fact_text"]), read_detail(winner["detail"])
     joined_metadata: dict[str, Any] = dict(metadata_of(detail))
     for loser in losers:

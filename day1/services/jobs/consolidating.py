@@ -1,4 +1,4 @@
-"""The job `consolidate`: supersede facts that say what a better worded one of their space says."""
+"""The job `consolidate`: supersede facts that a better worded fact of their space repeats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Jobs: create, claim, run and read them; the record tells the truth whoever reads it.
+"""Jobs: creating, claiming, running and reading them.
 
 A process that runs a job renews its lease. A job whose lease is over reads as failed, and no
 process can complete it afterwards.
@@ -93,7 +93,7 @@ def create_unless_done(repo: Repository, new: NewJob, job_id: str) -> Job:
 
 
 def find_job(repo: Repository, job_id: str) -> Job:
-    """Find a job as it reads now.
+    """Find a job with its present status: one whose lease is over has failed.
 
     Raises:
         NotFound: there is none.

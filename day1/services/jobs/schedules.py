@@ -24,7 +24,7 @@ KEPT: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """For whom schedules are made."""
+    """The branch, wallet and token that schedules are made for."""
 
     branch: Branch
     wallet: str

@@ -79,7 +79,7 @@ class JobRun:
         return [space_name for space_name in dict.fromkeys(space_names) if space_name is not None]
 
     def covers(self, row: Row) -> bool:
-        """Whether Compose wrote a row, and in the time range of the job."""
+        """Whether Compose wrote a row within the time range of the job."""
         start_time, end_time = (int(self.number(param_name, 0)) for param_name in ("start", "end"))
         created_at = int(row["created_at"] or 0)
         return (

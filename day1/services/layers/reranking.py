@@ -20,12 +20,12 @@ class Ranking:
     """Texts in their order, and notes on how they were compared."""
 
     best: list[tuple[int, float]]
-    """The place of each text among the given ones and its score (0..1), best first."""
+    """The index of each text among the given texts, and its score (0..1), best first."""
     notes: list[str] = field(default_factory=list)
 
 
 def rerank_texts(engine: SearchEngine, query: str, texts: Sequence[str]) -> Ranking:
-    """Rank texts by their cosine to a query, else by the part of its words that they have."""
+    """Rank texts by their cosine to a query, else by the share of its words that they have."""
     fallback_reason = SWITCHED_OFF
     if engine.embedder is not None:
         try:

@@ -135,7 +135,7 @@ class _Known:
 
 
 def _find_known(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
-    """Find a row of the branch that says the same in other words."""
+    """Find a row of the branch that says the same as a lesson in other words."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         newest_pending_time = reading.pending.newest
         newest_time = (
@@ -246,7 +246,7 @@ def _alike(
 def _near(
     engine: SearchEngine, embedder: Embedder, new: Experience, candidates: Sequence[_Same]
 ) -> str | None:
-    """Find the row that consolidation would group with this lesson: most words, near vector."""
+    """Find the row with the most common words, if its vector is near enough to be grouped."""
     lesson_words = set(content_words(" ".join(new.parts)))
     shares_and_rows = [
         (_shared(lesson_words, " ".join(experience.parts)), row, experience)
