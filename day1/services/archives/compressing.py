@@ -165,7 +165,7 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     }
     if len({row["space"] for row in visible_conversation_by_id.values()}) > 1:
         raise Conflict(
-            "Several users of this wallet have a session of this id: name one by `userAddress`.",
+            "Several users of this wallet have a session with this id: name one in `userAddress`.",
             sessionId=request.session_id,
         )
     messages = [

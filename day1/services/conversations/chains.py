@@ -165,4 +165,7 @@ def _link(values: tuple[Cell, ...]) -> Link:
 
 
 def _missing(row_id: str) -> NotFound:
-    return NotFound("There is no message with this key in the log, on this branch.", id=row_id)
+    return NotFound(
+        "The log has no message with this key on this branch: check the key and the branch.",
+        id=row_id,
+    )

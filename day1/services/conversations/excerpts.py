@@ -192,11 +192,11 @@ def unknown_conversation(repo: Repository, conversation_id: str, branch: str) ->
     branch_names = list(branches_with(repo, CONVERSATION, conversation_id))
     if branch_names:
         advice = Advice(
-            "It is on {branches}: {memory_cherry_pick_conversation} brings it.",
+            "It is on {branches}: {memory_cherry_pick_conversation} copies it to your branch.",
             branches=", ".join(branch_names[:10]),
         )
     else:
-        advice = Advice("No branch has it; {memory_list_conversations} shows those there are.")
+        advice = Advice("No branch has it; {memory_list_conversations} lists the conversations.")
     return NotFound(
         f"There is no conversation {conversation_id!r} on {branch!r}.",
         advice,

@@ -64,8 +64,8 @@ def say(work: Work, said: SaidMessages, origin: Origin) -> str:
     """
     if said.after is not None and not work.get(MESSAGE, [said.after.row_id], ("previous_id",)):
         raise NotFound(
-            "The message to go on from is not in the log, on this branch: read what is there, and "
-            "go on from another one.",
+            "The message to continue from is not in the log on this branch: read the log, and "
+            "continue from one of its messages.",
             key=said.after.key,
         )
     row_ids = [key.row_id for key in said.keys]
@@ -79,7 +79,7 @@ def say(work: Work, said: SaidMessages, origin: Origin) -> str:
             present_row is not None and not _is_same(present_row, columns)
         ):
             raise Conflict(
-                "The key of a message is that of another one, or of one that was removed: give "
+                "The key of a message belongs to another message, maybe to a removed one: give "
                 "each message a key of its own.",
                 key=key.key,
             )

@@ -309,7 +309,7 @@ class CommitReplay:
             content.name: (content.commit, content.waiting) for content in branch_contents
         }
         if pending is not None and self._states() != state_by_branch:
-            raise _unlike("branches are")
+            raise _unlike("its branches")
         return tuple(branch_contents)
 
     def _states(self) -> dict[str, tuple[CommitId, int]]:
@@ -331,7 +331,7 @@ class CommitReplay:
         with self._target.store.reading(ref) as reading:
             target_count_and_hash = _hashed(reading, {})
         if target_count_and_hash != source_count_and_hash:
-            raise _unlike(f"{what} is")
+            raise _unlike(what)
         if not pending:
             self._equal[commit] = target_count_and_hash
         return target_count_and_hash
@@ -339,8 +339,8 @@ class CommitReplay:
 
 def _unlike(what: str) -> IntegrityBroken:
     return IntegrityBroken(
-        f"The copy's {what} not as in the store: do not use the copy. Remove it, run `day1 doctor` "
-        "on the store, and copy again."
+        f"The copy differs from the store in {what}: do not use the copy. Remove it, run "
+        "`day1 doctor` on the store, and copy again."
     )
 
 

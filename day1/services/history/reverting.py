@@ -131,7 +131,8 @@ def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
         if name in {commit.id, commit.meta.get("id")}:
             if commit.op == "init" or not commit.parents:
                 raise Refused(
-                    "The first commit made the store and holds nothing to undo.", commit=commit.id
+                    "The first commit made the store and holds nothing to undo: revert another.",
+                    commit=commit.id,
                 )
             return commit
     raise NotFound(
@@ -154,7 +155,8 @@ def _plan(
     unknown_ids = [choice.row_id for choice in choices if choice.row_id not in touched_ids]
     if unknown_ids:
         raise NotFound(
-            f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}.",
+            f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}. "
+            "Leave these choices out.",
             ids=unknown_ids,
         )
     open_held_items = open_items(target.find(HELD, Query()))

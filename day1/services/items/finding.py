@@ -92,7 +92,10 @@ def item_of(
 
 def unknown_item(item_id: str) -> NotFound:
     """Build the error of an id that names no item of the caller."""
-    return NotFound("There is no memory of this id here.", id=item_id[:80])
+    return NotFound(
+        "You have no memory with this id: search or list your memories to see their ids.",
+        id=item_id[:80],
+    )
 
 
 def _item(reading: Reading, item_id: str) -> Item | None:

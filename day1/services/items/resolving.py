@@ -223,7 +223,7 @@ def _held_decision(decision: ConflictDecision, offer: Offer) -> HeldDecision | N
     ]
     if offer.item.kind is not FACT or len(side_texts) < 2 or None in side_texts:  # noqa: PLR2004 - both sides
         raise InvalidRequest(
-            "resolution: only two texts of a fact can be merged: supersede or keep this.",
+            "resolution: only two texts of a fact can be merged: use `supersede` or `keep`.",
             problems=[{"argument": "resolution", "problem": "only texts of facts can be merged"}],
         )
     joined_text = merged_text(str(side_texts[0]), str(side_texts[1]))

@@ -95,7 +95,7 @@ def find_schedule(repo: Repository, name: str) -> Schedule:
 
 def unknown_schedule() -> NotFound:
     """Build the error for a schedule that is missing, or that the caller may not see."""
-    return NotFound("There is no schedule of this id: list the schedules to see their ids.")
+    return NotFound("There is no schedule with this id: list the schedules to see their ids.")
 
 
 def pause(repo: Repository, schedule: Schedule) -> Schedule:

@@ -90,7 +90,7 @@ def judge_memory(
     if fact_row is None:
         raise NotFound(
             f"{request.memory_id} is not a fact on branch {branch.name!r}: only facts are rated.",
-            Advice("{memory_search} finds those there are."),
+            Advice("{memory_search} finds facts."),
             id=request.memory_id,
         )
     if request.score is not None:
