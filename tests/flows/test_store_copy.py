@@ -248,7 +248,7 @@ def test_a_copy_that_was_written_to_is_found_out(
             if name == "copy.replayed":
                 meddle(made)
 
-        with pytest.raises(IntegrityBroken, match="not as in the store"):
+        with pytest.raises(IntegrityBroken, match="differs from the store"):
             copy_store(seen, replace(made, point=at), unchanged, lambda done, total: None)
     refused(lambda: opened_at(tmp_path / "copy").__enter__(), "not_a_store")
 

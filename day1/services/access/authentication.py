@@ -62,7 +62,10 @@ def create_token(repo: Repository, request: Wanted, now: int) -> tuple[Token, st
         expires_at=None if request.days is None else now + request.days * _DAY,
     )
     with repo.ledger.transaction():
-        if any(t.name == request.name and t.live(now) for t in repo.ledger.records(Token)):
+        if any(
+            stored_token.name == request.name and stored_token.live(now)
+            for stored_token in repo.ledger.records(Token)
+        ):
             raise Conflict(
                 f"A token {request.name!r} exists: choose another name, or revoke it.",
                 token=request.name,
@@ -72,7 +75,7 @@ def create_token(repo: Repository, request: Wanted, now: int) -> tuple[Token, st
 
 
 def require_tokens(repo: Repository) -> None:
-    """Mark the store: callers over HTTP need tokens from now on, for good."""
+    """Mark the store so that callers over HTTP always need tokens from now on."""
     repo.history.tag(_MARK, first_commit(repo))
 
 
@@ -103,20 +106,20 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
     with repo.ledger.transaction():
         for token in repo.ledger.records(Token):
             if name in {token.name, token.id} and token.revoked_at is None:
-                revoked = replace(token, revoked_at=now)
-                repo.ledger.put(revoked)
-                return revoked
+                revoked_token = replace(token, revoked_at=now)
+                repo.ledger.put(revoked_token)
+                return revoked_token
     raise NotFound(f"There is no live token {name!r}: `day1 token list` shows them.", token=name)
 
 
 def without_place(error: Day1Error) -> Day1Error:
-    """Return the error for callers without a token, without the place of the store."""
+    """Remove the store's location from an error that a caller without a token is shown."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
-    text = "The store has a problem: `day1 doctor` on the server's machine names it."
+    message = "The store has a problem: `day1 doctor` on the server's machine names it."
     if isinstance(error, StoreBusy | StoreUnavailable):  # trying again may help
-        text += " Try again."
-    return type(error)(text)
+        message += " Try again."
+    return type(error)(message)
 
 
 class Authenticator:
@@ -131,7 +134,7 @@ class Authenticator:
         self._repo, self._closed = repo, closed
         self._made = False
         self._asked: tuple[Hashable, bool] = (None, False)
-        """The ledger's stamp when `open` was last found out, and what it was."""
+        """The ledger's stamp when `open` was last computed, and the value that it had then."""
 
     def _any(self) -> bool:
         """Whether a token was ever made; records of tokens are never removed."""
@@ -147,11 +150,11 @@ class Authenticator:
         """
         if self._closed or self._made:
             return False
-        stamp = self._repo.ledger.stamp()
-        stamp_read, is_open = self._asked
-        if stamp is None or stamp != stamp_read:
+        ledger_stamp = self._repo.ledger.stamp()
+        last_stamp, is_open = self._asked
+        if ledger_stamp is None or ledger_stamp != last_stamp:
             is_open = not (self._any() or _MARK in self._repo.history.tags())
-            self._asked = stamp, is_open
+            self._asked = ledger_stamp, is_open
         return is_open
 
     @property
@@ -165,8 +168,8 @@ class Authenticator:
         Raises:
             Unauthorized: no live token has this secret.
         """
-        tokens_found = self._repo.ledger.records(Token, sha256=digest(secret))
-        return self._access(tokens_found[0] if tokens_found else None, now)
+        matching_tokens = self._repo.ledger.records(Token, sha256=digest(secret))
+        return self._access(matching_tokens[0] if matching_tokens else None, now)
 
     def admit_browser(self, cookie: str | None, now: int) -> Access:
         """Return what a browser may do, by the cookie from its sign-in.
@@ -204,18 +207,22 @@ class Authenticator:
             Unauthorized: no live token has this secret.
         """
         access, cookie = self.admit(secret, now), new_secret()
-        entry = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
+        sign_in_record = SignIn(
+            digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000
+        )
         ledger = self._repo.ledger
         with ledger.transaction():
             expired_ids = [
-                record.id for record in ledger.records(SignIn) if record.expires_at <= now
+                earlier_sign_in.id
+                for earlier_sign_in in ledger.records(SignIn)
+                if earlier_sign_in.expires_at <= now
             ]
             ledger.remove(SignIn, *expired_ids)
-            ledger.put(entry)
+            ledger.put(sign_in_record)
         return cookie
 
     def sign_out(self, cookie: str) -> None:
         """Sign a browser out: its cookie is void from now on."""
-        record_id = digest(cookie)
-        if self._repo.ledger.record(SignIn, record_id) is not None:
-            self._repo.ledger.remove(SignIn, record_id)
+        sign_in_id = digest(cookie)
+        if self._repo.ledger.record(SignIn, sign_in_id) is not None:
+            self._repo.ledger.remove(SignIn, sign_in_id)

@@ -1,4 +1,4 @@
-"""Resolving a call: its branch, space and author, and new ids that follow from its request id.
+"""Resolving a call: its branch, space and author, and new ids derived from its request id.
 
 The ledger records who writes on a branch: to find the rows of an agent, session or task, and so
 that a review knows its authors.
@@ -60,7 +60,7 @@ class Repeatable(Protocol):
 
 
 class Signed(Repeatable, Protocol):
-    """Arguments that say who writes; an argument that is None: as the caller's connection says."""
+    """Arguments that say who writes; one that is None is taken from the caller's connection."""
 
     @property
     def agent_id(self) -> str | None:
@@ -77,12 +77,12 @@ class Signed(Repeatable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where and as whom a write is made: branch, author, store and space."""
+    """The branch, author, store and space of a write."""
 
     branch: Branch
     origin: Origin
     repo: Repository
-    """The store; with a `request_id` its new ids follow from the request."""
+    """The store; with a `request_id`, the ids of new rows are derived from it."""
     space: str | None
     """The space of a new row; None: no space, it is shared."""
 
@@ -93,8 +93,8 @@ def active_branch(caller: Caller) -> str:
     Raises:
         UnknownBranch: the branch that HEAD points at is known to be deleted.
     """
-    head = None if caller.branch or caller.head is None else caller.head.name()
-    return caller.branch or head or caller.access.home or MAIN
+    head_name = None if caller.branch or caller.head is None else caller.head.name()
+    return caller.branch or head_name or caller.access.home or MAIN
 
 
 def branch_of(call: Call, name: str | None = None) -> Branch:
@@ -140,9 +140,11 @@ def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
 
     None stands for the rows without a space; an empty result for the rows of all spaces.
     """
-    names = (space,) if space else (call.caller.space, *call.caller.sees)
-    named_spaces = dict.fromkeys(name for name in names if name)
-    return () if EVERY in named_spaces else tuple(None if n == SHARED else n for n in named_spaces)
+    space_names = (space,) if space else (call.caller.space, *call.caller.sees)
+    distinct_names = dict.fromkeys(name for name in space_names if name)
+    if EVERY in distinct_names:
+        return ()
+    return tuple(None if name == SHARED else name for name in distinct_names)
 
 
 def writing(
@@ -205,9 +207,9 @@ def writable(call: Call, name: str | None) -> Branch:
 
 def note_token(call: Call, branch: Branch) -> None:
     """Record that the caller's token writes on a branch: others may have to merge the branch."""
-    token = call.caller.access.token_id
-    if token is not None:
-        register_writer(call.repo, branch, Origin(), call.clock(), token)
+    token_id = call.caller.access.token_id
+    if token_id is not None:
+        register_writer(call.repo, branch, Origin(), call.clock(), token_id)
 
 
 def writer(call: Call, request: Signed, branch: Branch) -> Origin:
@@ -229,11 +231,11 @@ def origin_of(call: Call, request: Signed, branch: Branch | None = None) -> Orig
         Forbidden: the token is bound to another agent than the request says.
     """
     caller = call.caller
-    agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
+    branch_agent_id, branch_task_id = (branch.agent_id, branch.task_id) if branch else (None, None)
     return Origin(
-        agent_of(caller, request.agent_id) or agent,
+        agent_of(caller, request.agent_id) or branch_agent_id,
         request.session_id or caller.session_id,
-        request.task_id or caller.task_id or task,
+        request.task_id or caller.task_id or branch_task_id,
         caller.source,
     )
 
@@ -253,7 +255,7 @@ def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
 def repeatable(
     call: Call, request: Repeatable, branch: Branch | None = None, part: int | None = None
 ) -> Repository:
-    """Return the store; with a `request_id` its new ids follow from the request.
+    """Return the store; with a `request_id`, the ids of new rows are derived from it.
 
     For one part of a request, `part` is the number of the part; each part gets other ids.
 
@@ -264,13 +266,15 @@ def repeatable(
     if request.request_id is None:
         return call.repo
     caller = call.caller
-    agent = agent_of(caller, getattr(request, "agent_id", None))
-    limits = ("", *caller.access.branches) if branch is None else (branch.id,)
+    agent_id = agent_of(caller, getattr(request, "agent_id", None))
+    branch_limits = ("", *caller.access.branches) if branch is None else (branch.id,)
     spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
-    visible_spaces = (f"sees {space}" for space in spaces)
-    parts = () if part is None else (f"part {part}",)
-    ids = ids_of_request(request.request_id, agent or "", *limits, *visible_spaces, *parts)
-    return replace(call.repo, new_id=ids, of_request=True)
+    space_parts = (f"sees {space}" for space in spaces)
+    part_labels = () if part is None else (f"part {part}",)
+    new_id = ids_of_request(
+        request.request_id, agent_id or "", *branch_limits, *space_parts, *part_labels
+    )
+    return replace(call.repo, new_id=new_id, of_request=True)
 
 
 def first_edit(

@@ -56,7 +56,7 @@ class ScopedHistory(History):
     """The commits that the visible branches have in their past."""
 
     def __init__(self, repo: Repository, access: Access) -> None:
-        """Limit the history of a store to an access."""
+        """Limit the history of a store to what `access` may see."""
         self._history, self._ledger, self._access = repo.history, repo.ledger, access
         self._known = repo.reached
         self._reached: frozenset[CommitId] = frozenset()
@@ -65,32 +65,36 @@ class ScopedHistory(History):
         """Whether a visible branch, retired or not, has a commit in its past."""
         if commit in self._reached:  # true for the rest of this call; the next call looks again
             return True
-        retired_tips = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
+        retired_tips = (
+            branch.retired_tip
+            for branch in self._ledger.branches()
+            if self._access.sees(branch.name)
+        )
         visible_tips = frozenset((*self.branches().values(), *filter(None, retired_tips)))
-        limits = self._access.branches
-        known_tips, reached = self._known.get(limits, (frozenset(), frozenset()))
-        if visible_tips != known_tips:
-            reached = self._since(known_tips, reached, visible_tips)
+        branch_limits = self._access.branches
+        cached_tips, reached_commits = self._known.get(branch_limits, (frozenset(), frozenset()))
+        if visible_tips != cached_tips:
+            reached_commits = self._since(cached_tips, reached_commits, visible_tips)
             if len(self._known) >= _MAX_CACHED_LIMITS:
                 self._known.clear()
-            self._known[limits] = visible_tips, reached
-        self._reached = reached
-        return commit in reached
+            self._known[branch_limits] = visible_tips, reached_commits
+        self._reached = reached_commits
+        return commit in reached_commits
 
     def _since(
         self, old_tips: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
-        """Return all commits in the past of `tips`, given those of `old_tips`: `reached`."""
-        new_ids: set[CommitId] = set()
-        lost_tips, to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
-        while to_visit and len(new_ids) < _MAX_LOOKUPS:
-            commit = to_visit.pop()
+        """Return all commits in the past of `tips`; `reached` are those of `old_tips`."""
+        new_commit_ids: set[CommitId] = set()
+        lost_tips, commits_to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
+        while commits_to_visit and len(new_commit_ids) < _MAX_LOOKUPS:
+            commit = commits_to_visit.pop()
             lost_tips.discard(commit)
-            if commit not in reached and commit not in new_ids:
-                new_ids.add(commit)
-                to_visit += self._history.commit(commit).parents
-        if old_tips and not lost_tips and not to_visit:
-            return reached | new_ids
+            if commit not in reached and commit not in new_commit_ids:
+                new_commit_ids.add(commit)
+                commits_to_visit += self._history.commit(commit).parents
+        if old_tips and not lost_tips and not commits_to_visit:
+            return reached | new_commit_ids
         # The first time, or a branch was deleted: commits that only it had are no longer reached.
         return frozenset(commit.id for commit in self._history.graph(sorted(tips)))
 
@@ -146,7 +150,9 @@ class ScopedHistory(History):
 
     def tags(self) -> dict[str, CommitId]:
         """Return the visible commit of each tag, by name."""
-        return {name: tip for name, tip in self._history.tags().items() if self.reaches(tip)}
+        return {
+            name: commit for name, commit in self._history.tags().items() if self.reaches(commit)
+        }
 
     def commit(self, commit: CommitId) -> Commit:
         """Read a visible commit."""
@@ -201,7 +207,7 @@ class ScopedStore(Store):
     """The rows of visible branches and of commits in their past."""
 
     def __init__(self, store: Store, access: Access, history: ScopedHistory) -> None:
-        """Limit a store to an access."""
+        """Limit a store to what `access` may see."""
         self._store, self._access, self._history = store, access, history
 
     @property

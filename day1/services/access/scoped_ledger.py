@@ -49,21 +49,29 @@ class ScopedLedger(Ledger):
     """
 
     def __init__(self, repo: Repository, access: Access, history: Reached) -> None:
-        """Limit the ledger of a store to an access."""
+        """Limit the ledger of a store to what `access` may see."""
         self._repo, self._ledger, self._access = repo, repo.ledger, access
         self._history = history
 
     def _shows(self, record: Any) -> bool:
         """Whether everything that a record is about is visible."""
-        kind: RecordKind = record.KIND
+        record_kind: RecordKind = record.KIND
         return (
-            bool(kind.branch_names or kind.branch_ids or kind.part_of)
-            and all(self._access.sees(getattr(record, name)) for name in kind.branch_names)
-            and all(self._sees(getattr(record, name)) for name in kind.branch_ids)
-            and all(self._history.reaches(getattr(record, name)) for name in kind.commits)
+            bool(record_kind.branch_names or record_kind.branch_ids or record_kind.part_of)
             and all(
-                self.record(whole, getattr(record, name)) is not None
-                for name, whole in kind.part_of.items()
+                self._access.sees(getattr(record, field_name))
+                for field_name in record_kind.branch_names
+            )
+            and all(
+                self._sees(getattr(record, field_name)) for field_name in record_kind.branch_ids
+            )
+            and all(
+                self._history.reaches(getattr(record, field_name))
+                for field_name in record_kind.commits
+            )
+            and all(
+                self.record(whole_type, getattr(record, field_name)) is not None
+                for field_name, whole_type in record_kind.part_of.items()
             )
         )
 
@@ -71,14 +79,14 @@ class ScopedLedger(Ledger):
         return branch_id is not None and self.record(Branch, branch_id) is not None
 
     def _check(self, records: Sequence[object]) -> None:
-        """Refuse to write records of branches that are not visible, or over such records.
+        """Refuse to write or overwrite records of branches that are not visible.
 
         Raises:
             Forbidden: a record is, or would replace such a record.
         """
         for record in records:
-            stored = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
-            if not self._shows(record) or not (stored is None or self._shows(stored)):
+            stored_record = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
+            if not self._shows(record) or not (stored_record is None or self._shows(stored_record)):
                 raise Forbidden(
                     "This token may not write records about other branches: use a token for those "
                     "branches."
@@ -106,18 +114,22 @@ class ScopedLedger(Ledger):
 
     def votes(self) -> Votes:
         """Return the votes that were given on visible branches."""
-        votes, votes_by_limits = self._ledger.votes(), self._repo.votes_kept
+        all_votes, votes_by_limits = self._ledger.votes(), self._repo.votes_kept
         visible_ids = frozenset(branch.id for branch in self.branches())
-        cached = votes_by_limits.get(self._access.branches)
-        if cached is None or cached[0] is not votes or cached[1] != visible_ids:
+        cached_votes = votes_by_limits.get(self._access.branches)
+        if (
+            cached_votes is None
+            or cached_votes[0] is not all_votes
+            or cached_votes[1] != visible_ids
+        ):
             if len(votes_by_limits) >= _LIMITS_KEPT:
                 votes_by_limits.clear()
-            cached = votes_by_limits[self._access.branches] = (
-                votes,
+            cached_votes = votes_by_limits[self._access.branches] = (
+                all_votes,
                 visible_ids,
-                given_on(votes, visible_ids),
+                given_on(all_votes, visible_ids),
             )
-        return cached[2]
+        return cached_votes[2]
 
     def branches(self) -> list[Branch]:
         """Return the visible branches, retired ones too, oldest first."""
@@ -141,8 +153,8 @@ class ScopedLedger(Ledger):
 
     def record(self, kind: type[T], record_id: str) -> T | None:
         """Find a visible record by id."""
-        stored = self._ledger.record(kind, record_id)
-        return stored if stored is not None and self._shows(stored) else None
+        stored_record = self._ledger.record(kind, record_id)
+        return stored_record if stored_record is not None and self._shows(stored_record) else None
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
         """Find the visible records of a kind that have these values."""
@@ -176,10 +188,18 @@ class ScopedLedger(Ledger):
         Raises:
             Forbidden: the intent is about other branches.
         """
-        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
-        branch = fields.get("branch", {})
-        optional_names = [fields.get("name"), fields.get("target"), branch.get("name")]
-        branch_ids = [fields[field] for field in ("source_id", "target_id") if field in fields]
+        payload_fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        branch_fields = payload_fields.get("branch", {})
+        optional_names = [
+            payload_fields.get("name"),
+            payload_fields.get("target"),
+            branch_fields.get("name"),
+        ]
+        branch_ids = [
+            payload_fields[id_field]
+            for id_field in ("source_id", "target_id")
+            if id_field in payload_fields
+        ]
         branch_names = [name for name in optional_names if name is not None]
         if not branch_names and not branch_ids:
             raise of_every_branch(f"To {kind.name}")
@@ -202,7 +222,7 @@ class ScopedLedger(Ledger):
         return self._ledger.recover_orphans()
 
     def open_intents(self) -> list[Intent]:
-        """Return no intents: they are not shown with limits."""
+        """Return no intents: a token with limits sees none."""
         return []
 
     def head(self, key: str) -> str | None:
@@ -213,7 +233,11 @@ class ScopedLedger(Ledger):
     def heads(self) -> dict[str, str]:
         """Return the HEADs that point at visible branches: branch id by client."""
         all_heads = self._ledger.heads().items()
-        return {key: branch for key, branch in all_heads if self.record(Branch, branch) is not None}
+        return {
+            client_key: branch_id
+            for client_key, branch_id in all_heads
+            if self.record(Branch, branch_id) is not None
+        }
 
     @override
     def set_head(self, key: str, branch_id: str) -> None:
@@ -226,7 +250,7 @@ class ScopedUses(Uses):
     """Counts of how often memories were shown on visible branches."""
 
     def __init__(self, uses: Uses, ledger: Ledger, access: Access) -> None:
-        """Limit the counts of a machine to the branches of a limited ledger."""
+        """Limit a machine's counts of shown memories to the branches of a limited ledger."""
         self._uses, self._ledger, self._access = uses, ledger, access
 
     @override

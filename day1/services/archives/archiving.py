@@ -36,7 +36,7 @@ _COUNTED_TABLES: Final = ("fact", "relation", "conversation", "message")
 
 @dataclass(frozen=True, slots=True)
 class Archiving:
-    """What to archive, who writes, and the times of the rows. Units: microseconds UTC."""
+    """The wallet to archive, the author, and the rows' time range. Units: microseconds UTC."""
 
     branch: Branch
     owner: Owner
@@ -72,16 +72,18 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         before=archiving.before,
     )
     bundle = plan_bundle(repo, archiving.branch, new_bundle, repo.clock())
-    count_by_table = {name: getattr(bundle, f"{name}_count") for name in _COUNTED_TABLES}
+    count_by_table = {
+        table_name: getattr(bundle, f"{table_name}_count") for table_name in _COUNTED_TABLES
+    }
     if not any(count_by_table.values()):
         return None
     add_bundle(repo, bundle)
-    rows = exported_rows(repo, bundle)
-    cid = cid_of(file_lines(bundle, rows))
-    archive_notes = {
+    archived_rows = exported_rows(repo, bundle)
+    cid = cid_of(file_lines(bundle, archived_rows))
+    archive_details = {
         "bundle_id": bundle.id,
         "cid": cid,
-        "format": format_of(rows),
+        "format": format_of(archived_rows),
         "counts": count_by_table,
         "after": archiving.after,
         "before": archiving.before,
@@ -89,19 +91,21 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
     repo.point("archive.bundled")
     with repo.store.changing(archiving.branch.name) as work:
         archive_id = repo.new_id(FACT.prefix, work.now)
-        fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
+        archive_fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
         columns: Row = {
-            "structure": canonical({"archive": archive_notes}),
+            "structure": canonical({"archive": archive_details}),
             "detail": detail_of(owner),
         }
-        work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | columns])
+        work.add(FACT, [fact_row(archive_id, archive_fact, archiving.origin, work.now) | columns])
         commit = work.commit(Message("change", "describe an archive"))
     return Archived(archive_id, cid, bundle, commit)
 
 
 def _text(counts: Mapping[str, int], bundle: Bundle) -> str:
     count_texts = [
-        f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
+        f"{count} {table_name}{'' if count == 1 else 's'}"
+        for table_name, count in counts.items()
+        if count
     ]
     start_words = "" if bundle.after is None else f" from {show(bundle.after)}"
     end_words = show(bundle.created_at if bundle.before is None else bundle.before)
@@ -128,36 +132,40 @@ def sync_archive(
     Returns None if the wallet has no such archive, or only a summary, which has no file.
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
-        row = reading.get(FACT, [archive_id]).get(archive_id)
-        state = reading.state
-    description = {} if row is None or row["space"] != owner.space else _about(row["structure"])
+        archive_row = reading.get(FACT, [archive_id]).get(archive_id)
+        read_state = reading.state
+    description = (
+        {}
+        if archive_row is None or archive_row["space"] != owner.space
+        else _about(archive_row["structure"])
+    )
     bundle = repo.ledger.record(Bundle, str(description.get("bundle_id")))
     if bundle is None or bundle.space is None or bundle.space != owner.space:
         return None
-    content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
-    cid = cid_of([content])
-    notes = [] if cid == description.get("cid") else [_changed(description.get("cid"))]
-    content_id, is_pinned = cid, False
+    file_content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
+    computed_cid = cid_of([file_content])
+    notes = [] if computed_cid == description.get("cid") else [_changed(description.get("cid"))]
+    final_cid, is_pinned = computed_cid, False
     if pinning is None:
         notes.append("No pinning service is configured: the file was handed to nobody.")
     else:
         try:
-            content_id = pinning.pin(f"{bundle.id}.jsonl", content)
-            is_pinned = content_id == cid
+            final_cid = pinning.pin(f"{bundle.id}.jsonl", file_content)
+            is_pinned = final_cid == computed_cid
         except PinningFailed as error:
             notes.append(f"The pinning service does not keep the file: {error}.")
-    if content_id != cid:
-        notes.append(f"The pinning service named an id of its own; ours is {cid}.")
-    return Synced(content_id, is_pinned, bundle.id, tuple(notes), state)
+    if final_cid != computed_cid:
+        notes.append(f"The pinning service named an id of its own; ours is {computed_cid}.")
+    return Synced(final_cid, is_pinned, bundle.id, tuple(notes), read_state)
 
 
 def _about(cell: Cell) -> Mapping[str, Any]:
-    """Read what the fact of an archive says of its file; empty for a summary."""
+    """Read what the fact of an archive says about its file; empty for the fact of a summary."""
     try:
-        archive_notes = json.loads(str(cell)).get("archive")
+        archive_details = json.loads(str(cell)).get("archive")
     except (ValueError, AttributeError):
         return {}
-    return archive_notes if isinstance(archive_notes, dict) else {}
+    return archive_details if isinstance(archive_details, dict) else {}
 
 
 def _changed(earlier: object) -> str:

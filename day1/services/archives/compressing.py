@@ -101,7 +101,7 @@ class _Summary:
     entities: list[str]
     summarizer: str
     sources: list[Row]
-    """The messages whose words the summary may have."""
+    """The messages whose words the summary may contain."""
     notes: tuple[str, ...] = ()
 
 
@@ -120,71 +120,75 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         if session is None:
             return None
         summarizer = RULES if request.chat is None else request.chat.name
-        present_archive = _present(reading, _archive_id(session, request.session_id, summarizer))
-        if present_archive is not None:
+        present_summary = _present(reading, _archive_id(session, request.session_id, summarizer))
+        if present_summary is not None:
             return _as_compressed(
-                present_archive, BranchAfter(reading.tip, reading.pending.count, repo.clock())
+                present_summary, BranchAfter(reading.tip, reading.pending.count, repo.clock())
             )
     summary = _summary(session, request.chat)
     if not summary.text:
         return None
-    row_id = _archive_id(session, request.session_id, summary.summarizer)
-    with repo.store.adding(request.branch.name) as unit:
-        present_archive = _present(unit, row_id)
-        if present_archive is not None:
-            return _as_compressed(present_archive, BranchAfter.of(unit, 0), summary.notes)
-        row = _fact(row_id, summary, session, request.origin, unit.now)
-        earlier_summaries = _earlier(unit, row)
+    summary_id = _archive_id(session, request.session_id, summary.summarizer)
+    with repo.store.adding(request.branch.name) as adding_unit:
+        present_summary = _present(adding_unit, summary_id)
+        if present_summary is not None:
+            return _as_compressed(present_summary, BranchAfter.of(adding_unit, 0), summary.notes)
+        summary_row = _fact(summary_id, summary, session, request.origin, adding_unit.now)
+        earlier_summaries = _earlier(adding_unit, summary_row)
         if earlier_summaries:
-            work = unit.to_change()
-            _add(work, row, summary, request.origin)
+            work = adding_unit.to_change()
+            _add(work, summary_row, summary, request.origin)
             branch_after = _supersede(
-                Editor(repo, work, request.origin, "summarized again"), earlier_summaries, row
+                Editor(repo, work, request.origin, "summarized again"),
+                earlier_summaries,
+                summary_row,
             )
         else:
-            _add(unit, row, summary, request.origin)
-            branch_after = BranchAfter.of(unit, 1)
-    return _as_compressed(row, branch_after, summary.notes)
+            _add(adding_unit, summary_row, summary, request.origin)
+            branch_after = BranchAfter.of(adding_unit, 1)
+    return _as_compressed(summary_row, branch_after, summary.notes)
 
 
 def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     """Find the messages of the session in the spaces of the wallet, or those its user sees."""
-    rows = reading.find(MESSAGE, Query(equal={"session_id": request.session_id}))
-    ids = sorted({str(row["conversation_id"]) for row in rows})
-    conversations = reading.get(CONVERSATION, ids)
+    message_rows = reading.find(MESSAGE, Query(equal={"session_id": request.session_id}))
+    conversation_ids = sorted({str(row["conversation_id"]) for row in message_rows})
+    conversation_by_id = reading.get(CONVERSATION, conversation_ids)
     owner = request.owner
     visible_spaces = set(
         owner.spaces if owner.user is not None else spaces_below(reading, owner.space)
     )
-    own_conversations = {
-        i: row for i, row in conversations.items() if row["space"] in visible_spaces - {None}
+    visible_conversation_by_id = {
+        conversation_id: row
+        for conversation_id, row in conversation_by_id.items()
+        if row["space"] in visible_spaces - {None}
     }
-    if len({row["space"] for row in own_conversations.values()}) > 1:
+    if len({row["space"] for row in visible_conversation_by_id.values()}) > 1:
         raise Conflict(
-            "Several users of this wallet have a session of this id: name one by `userAddress`.",
+            "Several users of this wallet have a session with this id: name one in `userAddress`.",
             sessionId=request.session_id,
         )
     messages = [
         row
-        for row in rows
-        if row["conversation_id"] in own_conversations
+        for row in message_rows
+        if row["conversation_id"] in visible_conversation_by_id
         and row["role"] in {"user", "assistant"}
         and row["content"] != REDACTED
     ]
     if not messages:
         return None
-    return _Session(messages, own_conversations[str(messages[0]["conversation_id"])])
+    return _Session(messages, visible_conversation_by_id[str(messages[0]["conversation_id"])])
 
 
 def _archive_id(session: _Session, session_id: str, summarizer: str) -> str:
     """Make the id of a summary: equal messages and an equal summarizer give one fact."""
-    versions = [f"{row['id']} {row['content_hash']}" for row in session.messages]
+    message_versions = [f"{row['id']} {row['content_hash']}" for row in session.messages]
     space = str(session.conversation["space"])
-    return derived_id(FACT.prefix, None, ARCHIVE, space, session_id, summarizer, *versions)
+    return derived_id(FACT.prefix, None, ARCHIVE, space, session_id, summarizer, *message_versions)
 
 
 def _present(reading: Reading, row_id: str) -> Row | None:
-    """Find the summary that was made of just these messages.
+    """Find the summary with this id, which stands for the messages that it was made of.
 
     Raises:
         Refused: it was redacted.
@@ -202,7 +206,7 @@ def _as_compressed(row: Row, after: BranchAfter, notes: tuple[str, ...] = ()) ->
 
 
 def _summary(session: _Session, chat: Chat | None) -> _Summary:
-    """Word the summary: by the chat model, else by rules; notes say why not by the model."""
+    """Write the summary by the chat model, else by rules; notes say why the model did not."""
     if chat is None:
         return _by_rules(session)
     if sum(map(len, session.texts)) > _MAX_MESSAGES:
@@ -213,42 +217,47 @@ def _summary(session: _Session, chat: Chat | None) -> _Summary:
         {"role": str(row["role"]), "content": str(row["content"])} for row in session.messages
     ]
     try:
-        answer = chat.ask(_INSTRUCTIONS, {"messages": messages}, _SCHEMA, "summary")
+        model_answer = chat.ask(_INSTRUCTIONS, {"messages": messages}, _SCHEMA, "summary")
     except ChatUnavailable as error:
         log.warning("a session is summarized by rules: %s", error.code)
         return _by_rules(session, f"{chat.name} does not answer: rules chose sentences.")
-    text = _usable(answer.value, session.texts)
-    if text is None:
-        note = f"The summary of {chat.name} strayed from the messages: rules chose sentences."
-        return _by_rules(session, note)
-    entities = _named(answer.value.get("entities"), text)
-    return _Summary(text, entities, chat.name, session.messages)
+    summary_text = _usable(model_answer.value, session.texts)
+    if summary_text is None:
+        fallback_note = (
+            f"The summary of {chat.name} strayed from the messages: rules chose sentences."
+        )
+        return _by_rules(session, fallback_note)
+    entities = _named(model_answer.value.get("entities"), summary_text)
+    return _Summary(summary_text, entities, chat.name, session.messages)
 
 
 def _usable(answer: Mapping[str, Any], texts: Sequence[str]) -> str | None:
     """Return a model's summary; None if it is missing, too long, or adds to the messages."""
-    text = answer.get("summary")
-    if not isinstance(text, str) or not 0 < len(text.strip()) <= _MAX_SUMMARY:
+    summary = answer.get("summary")
+    if not isinstance(summary, str) or not 0 < len(summary.strip()) <= _MAX_SUMMARY:
         return None
-    text = " ".join(text.split())
-    return text if text.isprintable() and faithful(text, texts) else None
+    summary = " ".join(summary.split())
+    return summary if summary.isprintable() and faithful(summary, texts) else None
 
 
 def _named(entities: object, text: str) -> list[str]:
     """Return the names that a model lists and its summary has; else those that rules find."""
-    entity_values = entities if isinstance(entities, list) else []
+    listed_values = entities if isinstance(entities, list) else []
     named_entities = [
-        name for name in entity_values if isinstance(name, str) and name.strip() and name in text
+        name for name in listed_values if isinstance(name, str) and name.strip() and name in text
     ]
     return list(dict.fromkeys(named_entities or names_in([text])))[:_MAX_ENTITIES]
 
 
 def _by_rules(session: _Session, *notes: str) -> _Summary:
     quotes = summarize(session.texts)
-    text = " ".join(quote.sentence for quote in quotes)
+    summary_text = " ".join(quote.sentence for quote in quotes)
     entities = names_in([quote.sentence for quote in quotes])[:_MAX_ENTITIES]
-    sources = [session.messages[number] for number in sorted({quote.text for quote in quotes})]
-    return _Summary(text, entities, RULES, sources, notes)
+    source_messages = [
+        session.messages[message_number]
+        for message_number in sorted({quote.text for quote in quotes})
+    ]
+    return _Summary(summary_text, entities, RULES, source_messages, notes)
 
 
 def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now: int) -> Row:
@@ -260,10 +269,10 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
         space=str(conversation["space"]),
     )
     structure = {"entities": summary.entities, "summarizer": summary.summarizer}
-    thread = read_detail(conversation["detail"]).get("threadId")
+    thread_id = read_detail(conversation["detail"]).get("threadId")
     columns: Row = {
         "structure": canonical(structure),
-        "detail": detail_of(owner_in(conversation["detail"]), threadId=thread),
+        "detail": detail_of(owner_in(conversation["detail"]), threadId=thread_id),
         "origin_id": summary.sources[0]["id"],
     }
     return fact_row(row_id, new_fact, origin, now) | columns
@@ -281,12 +290,12 @@ def _supersede(editor: Editor, earlier_summaries: Sequence[Row], row: Row) -> Br
 
 
 def _earlier(reading: Reading, row: Row) -> list[Row]:
-    """Find the earlier summaries of the same session that still count."""
-    equal: Row = {"session_id": row["session_id"], "category": ARCHIVE, "status": "active"}
-    return reading.find(FACT, Query(equal={**equal, "space": row["space"]}))
+    """Find the earlier summaries of the same session that are still active."""
+    equal_columns: Row = {"session_id": row["session_id"], "category": ARCHIVE, "status": "active"}
+    return reading.find(FACT, Query(equal={**equal_columns, "space": row["space"]}))
 
 
 def _add(work: Additions, row: Row, summary: _Summary, origin: Origin) -> None:
     work.add(FACT, [row])
-    basis = basis_columns(FACT, str(row["id"]), summary.sources)
-    add_new(work, [basis_edit(basis, origin, work.now)])
+    basis_values = basis_columns(FACT, str(row["id"]), summary.sources)
+    add_new(work, [basis_edit(basis_values, origin, work.now)])

@@ -22,7 +22,7 @@ from day1.services.rows.recording import NewMemory, new_memory, put_once
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """An entry to put, or to remove if there is no new one."""
+    """An entry to put, or to remove if `new` is None."""
 
     at: EntryKey
     new: NewEntry | None = None
@@ -54,7 +54,7 @@ class Numbered:
 
     change: Change
     repo: Repository
-    """With a request id its new ids follow from the request and the change's place."""
+    """With a request id, ids of new rows are derived from it and the position of the change."""
     request_id: str | None = None
 
 
@@ -72,19 +72,19 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
         RevisionChanged: a row or an entry has another revision than its change expects.
         RequestReused: the request id was used before, for other changes.
     """
-    counts: Counter[str] = Counter()
+    count_by_action: Counter[str] = Counter()
     notes: dict[str, None] = {}
     row_ids: list[str] = []
     with repo.store.changing(branch.name) as work:
-        for numbered in changes:
-            row_id, result = _apply(work, branch, numbered, origin)
+        for numbered_change in changes:
+            row_id, outcome = _apply(work, branch, numbered_change, origin)
             row_ids.append(row_id)
-            counts.update([result.what] if result.what else [])
-            notes |= dict.fromkeys(result.notes)
-        if not counts:
+            count_by_action.update([outcome.what] if outcome.what else [])
+            notes |= dict.fromkeys(outcome.notes)
+        if not count_by_action:
             return Applied(tuple(row_ids), work.tip, work.now, tuple(notes))
-        line = ", ".join(f"{what} {count}" for what, count in counts.items())
-        commit = work.commit(Message("change", f"batch: {line}"))
+        counts_text = ", ".join(f"{action} {count}" for action, count in count_by_action.items())
+        commit = work.commit(Message("change", f"batch: {counts_text}"))
         return Applied(tuple(row_ids), commit, work.now, tuple(notes))
 
 
@@ -100,20 +100,24 @@ def _apply(work: Work, branch: Branch, numbered: Numbered, origin: Origin) -> tu
     """Make one change in open work; return its row's id and what was done."""
     match numbered.change:
         case Correction() as correction:
-            corrected = correct(numbered.repo, work, branch, correction, origin)
-            return correction.row_id, _Done("change" if corrected.changed.groups else "")
+            correction_result = correct(numbered.repo, work, branch, correction, origin)
+            return correction.row_id, _Done("change" if correction_result.changed.groups else "")
         case Removal() as removal:
             return removal.row_ids[0], _Done(_remove(work, branch, numbered.repo, removal, origin))
-        case EntryChange() as change:
-            return change.at.row_id, _Done(_entry(work, numbered.repo, change, origin))
-        case SaidMessages() as said:
-            return said.row_id, _Done(say(work, said, origin))
-        case UnsaidMessages() as unsaid:
-            return unsaid.conversation_id, _Done(unsay(numbered.repo, work, unsaid, origin))
+        case EntryChange() as entry_change:
+            return entry_change.at.row_id, _Done(_entry(work, numbered.repo, entry_change, origin))
+        case SaidMessages() as said_messages:
+            return said_messages.row_id, _Done(say(work, said_messages, origin))
+        case UnsaidMessages() as unsaid_messages:
+            return unsaid_messages.conversation_id, _Done(
+                unsay(numbered.repo, work, unsaid_messages, origin)
+            )
         case memory:
             kind, row = new_memory(numbered.repo, memory, origin, work.now)
-            written = put_once(work, kind, row, numbered.request_id)
-            return str(written.row["id"]), _Done("add" if written.fresh else "", written.notes)
+            put_result = put_once(work, kind, row, numbered.request_id)
+            return str(put_result.row["id"]), _Done(
+                "add" if put_result.fresh else "", put_result.notes
+            )
 
 
 def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) -> str:
@@ -123,10 +127,10 @@ def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) ->
     check_revisions(work, {change.at: change.expect_revision}, work.now)
     editor = Editor(repo, work, origin, change.reason)
     if change.new is None:
-        rows = rows_at(work, [change.at])
-        if rows:
-            editor.remove(rows)
-        return "remove" if rows else ""
+        entry_rows = rows_at(work, [change.at])
+        if entry_rows:
+            editor.remove(entry_rows)
+        return "remove" if entry_rows else ""
     return put_in(work, editor, change.new, origin)
 
 

@@ -58,13 +58,13 @@ def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int
     """
     name = _refuse_deletion(branch, current).name
     if not is_taken(repo, branch):
-        arguments: dict[str, Json] = {"branch_name": name, "force": True}
-        forced = Step("memory_branch_delete", arguments, whole=True)
+        delete_arguments: dict[str, Json] = {"branch_name": name, "force": True}
+        forced_step = Step("memory_branch_delete", delete_arguments, whole=True)
         raise Refused(
             Advice(
                 "No other branch has all of {name}: merge it first, or delete it with {forced}.",
                 name=repr(name),
-                forced=forced,
+                forced=forced_step,
             ),
             branch=name,
         )
@@ -80,8 +80,8 @@ def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
     """
     name = refuse_loss(branch).name
     if name == MAIN:
-        text = Advice("The branch main cannot be deleted: {memory_remove} removes memories.")
-        raise Refused(text, branch=name)
+        advice = Advice("The branch main cannot be deleted: {memory_remove} removes memories.")
+        raise Refused(advice, branch=name)
     if name == current:
         raise Refused(
             f"{name!r} is the branch you are on and cannot be deleted; switch to another first.",
@@ -100,9 +100,9 @@ def is_taken(repo: Repository, branch: Branch) -> bool:
     if own_state.status == "merged":
         return True
     return any(
-        repo.history.merge_base(other.tip, own_state.tip) == own_state.tip
-        for other in branch_states
-        if other is not own_state
+        repo.history.merge_base(other_state.tip, own_state.tip) == own_state.tip
+        for other_state in branch_states
+        if other_state is not own_state
     )
 
 
@@ -149,9 +149,9 @@ def leaving(repo: Repository, branch: Branch) -> Iterator[tuple[Branch, CommitId
     """
     with repo.store.sealed(find_again(repo, branch).name) as tip:
         # Marked before the ref is deleted, so that nobody can protect the branch meanwhile.
-        marked = refuse_loss(mark(repo, branch, retired_tip=tip))
+        retired_branch = refuse_loss(mark(repo, branch, retired_tip=tip))
         repo.forget_primes()  # no new prime is made for a branch that is marked as retired
-        yield marked, tip
+        yield retired_branch, tip
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,6 @@ def forget_branch(repo: Repository, branch_id: str) -> None:
 def drop_orphans(repo: Repository) -> int:
     """Remove the desks of branches that have no record any more; return how many."""
     branch_ids = {branch.id for branch in repo.ledger.branches()}
-    orphans = [desk.id for desk in repo.ledger.records(Desk) if desk.branch_id not in branch_ids]
-    repo.ledger.remove(Desk, *orphans)
-    return len(orphans)
+    orphan_ids = [desk.id for desk in repo.ledger.records(Desk) if desk.branch_id not in branch_ids]
+    repo.ledger.remove(Desk, *orphan_ids)
+    return len(orphan_ids)

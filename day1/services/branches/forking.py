@@ -36,14 +36,15 @@ def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str
         InvalidRequest: the name breaks the rule.
         BranchExists: the name is taken.
     """
-    existing = repo.ledger.branch(check_name(name))
-    if existing is not None and existing.id != branch_id:
+    existing_branch = repo.ledger.branch(check_name(name))
+    if existing_branch is not None and existing_branch.id != branch_id:
         hint = "choose another name"
-        if existing.retired_tip is not None:
-            hint = f"it was retired, and `day1 switch {existing.name}` brings it back; or {hint}"
+        if existing_branch.retired_tip is not None:
+            command = f"`day1 switch {existing_branch.name}`"
+            hint = f"it was retired, and {command} brings it back; or {hint}"
         raise BranchExists(
-            f"A branch {existing.name!r} exists already (case does not count): {hint}.",
-            branch=existing.name,
+            f"A branch {existing_branch.name!r} exists already (case does not count): {hint}.",
+            branch=existing_branch.name,
         )
     return name
 
@@ -63,17 +64,17 @@ def fork(
         RequestReused: the request made another branch.
     """
     intent = ForkIntent.of(branch, records)
-    kind = FORK if fill is None else FILL
+    intent_kind = FORK if fill is None else FILL
     # Not of the parent: its commit stays whatever happens to it, and many fork from one.
     # A repeated request makes a branch of the same id.
-    names = (branch.name, branch.id) if repo.of_request else (branch.name,)
-    with repo.ledger.open_intent(kind, intent, branch.created_at, names):
+    locked_names = (branch.name, branch.id) if repo.of_request else (branch.name,)
+    with repo.ledger.open_intent(intent_kind, intent, branch.created_at, locked_names):
         # Nobody else has an intent with this name, so no branch gets it meanwhile.
-        arguments: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
-        arguments |= {"description": branch.description, "began_at": branch.began_at}
-        earlier = made_by(repo.ledger, Branch, branch.id, **arguments)
-        if earlier is not None:
-            return earlier
+        branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
+        branch_fields |= {"description": branch.description, "began_at": branch.began_at}
+        earlier_branch = made_by(repo.ledger, Branch, branch.id, **branch_fields)
+        if earlier_branch is not None:
+            return earlier_branch
         check_free(repo, branch.name)
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
@@ -102,7 +103,7 @@ def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
 NewBranch = tuple[Branch, Sequence[object]]
 """A branch to fork, and the records that the ledger gets with it."""
 _RACES = 100
-"""Attempts at a free name while other processes take each one first."""
+"""Maximum number of attempts to find a free name while other processes take names."""
 
 
 def fork_under(
@@ -113,11 +114,11 @@ def fork_under(
 ) -> Branch:
     """Return the branch that `existing` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
-        taken_names = [other.name for other in repo.ledger.branches()]
+        taken_names = [branch.name for branch in repo.ledger.branches()]
         # Asked after the names are read: the records of a process that took one are written by now.
-        branch = existing()
-        if branch is not None:
-            return branch
+        existing_branch = existing()
+        if existing_branch is not None:
+            return existing_branch
         try:
             new_branch, records = make(numbered(base_name(), taken_names))
             fork(repo, new_branch, *records)
@@ -151,7 +152,8 @@ class ForkIntent:
         branch = from_json(Branch, self.branch)
         if repo.ledger.branch(branch.name) is None and branch.name in repo.history.branches():
             records: list[object] = [
-                from_json(_KINDS[kind], values) for kind, values in self.records
+                from_json(_KINDS[class_name], field_values)
+                for class_name, field_values in self.records
             ]
             _record(repo, branch, records)
 

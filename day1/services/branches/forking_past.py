@@ -40,7 +40,7 @@ class _Start:
 
 
 def create_past(repo: Repository, request: PastFork, now: int) -> Branch:
-    """Fork a branch whose rows are those that a reading of its parent as of an instant has.
+    """Fork a branch that begins with the rows that its parent had at an instant.
 
     Before the parent's first commit that is a branch without rows.
 
@@ -52,12 +52,12 @@ def create_past(repo: Repository, request: PastFork, now: int) -> Branch:
     branch_id = repo.new_id("branch", now)
     check_free(repo, request.name, branch_id)
     _refuse_future(repo, request, now)
-    start = _start(repo, request.parent.name, request.at)
+    start_state = _start(repo, request.parent.name, request.at)
     branch = Branch(
         id=branch_id,
         name=request.name,
         parent_id=request.parent.id,
-        fork_commit=start.commit,
+        fork_commit=start_state.commit,
         created_at=now,
         description=request.description,
         began_at=request.at,
@@ -66,16 +66,19 @@ def create_past(repo: Repository, request: PastFork, now: int) -> Branch:
     def fill() -> None:
         rows_by_kind = {
             BY_TABLE[table]: [change.after for change in changes if change.after is not None]
-            for table, changes in start.added.items()
+            for table, changes in start_state.added.items()
         }
-        times = [int(row["created_at"] or 0) for rows in rows_by_kind.values() for row in rows]
+        creation_times = [
+            int(row["created_at"] or 0) for rows in rows_by_kind.values() for row in rows
+        ]
         with repo.store.changing(branch.name) as work:
             for kind, rows in rows_by_kind.items():
                 work.add(kind, rows)
-            work.turn_back(max(times))  # as every commit of additions has the time of its last row
-            work.commit(Message("add", f"add {len(times)} rows of {request.parent.name}"))
+            # Every commit of additions has the time of its last row, so this one has it too.
+            work.turn_back(max(creation_times))
+            work.commit(Message("add", f"add {len(creation_times)} rows of {request.parent.name}"))
 
-    return fork(repo, branch, fill=fill if start.added else None)
+    return fork(repo, branch, fill=fill if start_state.added else None)
 
 
 def _refuse_future(repo: Repository, request: PastFork, now: int) -> None:
@@ -86,8 +89,8 @@ def _refuse_future(repo: Repository, request: PastFork, now: int) -> None:
     if request.at <= now:
         return
     with repo.store.reading(Ref(branch=request.parent.name)) as reading:
-        newest = max(reading.pending.newest or 0, repo.history.commit(reading.tip).ts)
-    if request.at > newest:
+        newest_time = max(reading.pending.newest or 0, repo.history.commit(reading.tip).ts)
+    if request.at > newest_time:
         raise InvalidRequest(
             f"`at` is in the future ({show(request.at)}; by the store's clock it is {show(now)}): "
             "leave `at` out to fork the branch as it is now.",
@@ -97,22 +100,22 @@ def _refuse_future(repo: Repository, request: PastFork, now: int) -> None:
 
 def _start(repo: Repository, parent: str, instant: int) -> _Start:
     """Find the commit to fork at, and the rows that it lacks."""
-    ref = repo.history.at(parent, instant)
-    while ref.branch is not None:  # its pending rows, to which somebody may add meanwhile
+    state_ref = repo.history.at(parent, instant)
+    while state_ref.branch is not None:  # its pending rows, to which somebody may add meanwhile
         repo.store.commit_pending(parent)
-        ref = repo.history.at(parent, instant)
-    if ref.empty or ref.commit is None:
+        state_ref = repo.history.at(parent, instant)
+    if state_ref.empty or state_ref.commit is None:
         return _Start(first_commit(repo, parent), {})
-    if ref.until is None:
-        return _Start(ref.commit, {})
-    before = repo.history.commit(ref.commit).parents[0]
-    return _Start(before, repo.history.changes(before, ref))
+    if state_ref.until is None:
+        return _Start(state_ref.commit, {})
+    commit_before = repo.history.commit(state_ref.commit).parents[0]
+    return _Start(commit_before, repo.history.changes(commit_before, state_ref))
 
 
 def from_common_start(
     repo: Repository, base: CommitId, changes: Changes, tips: Sequence[CommitId]
 ) -> Changes:
-    """Return the changes of a side as counted from the rows that both sides began with.
+    """Return a side's changes relative to the rows that both sides began with.
 
     Only after the base of a fork of the past can two commits have added the same rows.
 
@@ -122,30 +125,40 @@ def from_common_start(
         changes: what one side changed since the base.
         tips: a commit of each side.
     """
-    one, other = (dict(_first_rows(repo, base, tip)) for tip in tips)
-    common = {key: row for key, row in one.items() if other.get(key) == row}
-    after_by_key = {(table, c.id): c for table, rows in changes.items() for c in rows}
-    for (table, row_id), row in common.items():
-        change = after_by_key.pop((table, row_id), None)
-        after = None if change is None else change.after
-        if after != row:
-            after_by_key[table, row_id] = RowChange(row_id, row, after)
-    result: Changes = {}
-    for (table, _), change in after_by_key.items():
-        result.setdefault(table, []).append(change)
-    return result
+    first_rows, other_first_rows = (dict(_first_rows(repo, base, tip)) for tip in tips)
+    common_row_by_key = {
+        row_key: row for row_key, row in first_rows.items() if other_first_rows.get(row_key) == row
+    }
+    change_by_key = {
+        (table, row_change.id): row_change
+        for table, table_changes in changes.items()
+        for row_change in table_changes
+    }
+    for (table, row_id), row in common_row_by_key.items():
+        change = change_by_key.pop((table, row_id), None)
+        row_after = None if change is None else change.after
+        if row_after != row:
+            change_by_key[table, row_id] = RowChange(row_id, row, row_after)
+    changes_by_table: Changes = {}
+    for (table, _), change in change_by_key.items():
+        changes_by_table.setdefault(table, []).append(change)
+    return changes_by_table
 
 
 def _first_rows(
     repo: Repository, base: CommitId, tip: CommitId
 ) -> Iterator[tuple[tuple[str, str], Row]]:
     """Yield the rows that the commits just after a base added, by table and id."""
-    starts = {base}
+    start_commits = {base}
     for commit in reversed(repo.history.graph([tip])):
-        if not starts.isdisjoint(commit.parents[:1]):
+        if not start_commits.isdisjoint(commit.parents[:1]):
             if commit.op == "schema":  # it has no rows of its own
-                starts.add(commit.id)
+                start_commits.add(commit.id)
             elif commit.op == "add":
                 changes_by_table = repo.history.changes(base, Ref(commit=commit.id))
                 for table, changes in changes_by_table.items():
-                    yield from (((table, c.id), c.after) for c in changes if c.after is not None)
+                    yield from (
+                        ((table, change.id), change.after)
+                        for change in changes
+                        if change.after is not None
+                    )

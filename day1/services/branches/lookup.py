@@ -56,14 +56,14 @@ def find_again(repo: Repository, branch: Branch) -> Branch:
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
     """
-    current = find(repo, branch.name)
-    if current.id != branch.id:
+    current_branch = find(repo, branch.name)
+    if current_branch.id != branch.id:
         raise UnknownBranch(
             f"{branch.name!r} was deleted meanwhile, and another branch has its name now: call "
             "again to use that one.",
             branch=branch.name,
         )
-    return current
+    return current_branch
 
 
 def name_of(repo: Repository, branch_id: str) -> str:
@@ -130,11 +130,11 @@ def branches_with(
     Only branches with pending rows are opened: reading a row at a commit is about a hundred times
     quicker.
     """
-    pending = repo.history.dirty_branches()  # before the tips, or a row could be in neither
+    dirty_branches = repo.history.dirty_branches()  # before the tips, or a row could be in neither
     tip_by_branch = repo.history.branches()
-    names = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
-    for name in dict.fromkeys(names):
-        if name in pending:
+    branch_names = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
+    for name in dict.fromkeys(branch_names):
+        if name in dirty_branches:
             with repo.store.reading(Ref(branch=name)) as reading:
                 has_row = bool(reading.get(kind, [row_id]))
         else:

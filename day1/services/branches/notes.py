@@ -14,15 +14,15 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
         UnknownBranch: it was deleted or retired meanwhile.
     """
     with repo.ledger.transaction():
-        fresh = find_again(repo, branch).with_notes(**notes)
-        repo.ledger.put_branch(fresh)
-    return fresh
+        updated_branch = find_again(repo, branch).with_notes(**notes)
+        repo.ledger.put_branch(updated_branch)
+    return updated_branch
 
 
 def unmark_retired(repo: Repository, name: str) -> None:
     """Remove the mark that a branch is retired if its ref exists."""
-    refs = repo.history.branches()
+    tip_by_branch = repo.history.branches()
     with repo.ledger.transaction():
         branch = repo.ledger.branch(name)
-        if branch is not None and branch.name in refs:
+        if branch is not None and branch.name in tip_by_branch:
             repo.ledger.put_branch(replace(branch, retired_tip=None))

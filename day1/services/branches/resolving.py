@@ -43,22 +43,22 @@ def row_id(reading: Reading, text: str) -> str:
     """
     if _WHOLE_ID.fullmatch(text):
         return text
-    short_id = _SHORT_ID.fullmatch(text)
-    ids: list[str] = []
-    if short_id is not None:
-        prefix, letters = (short_id[1] or "").lower(), short_id[2].upper()
+    short_id_match = _SHORT_ID.fullmatch(text)
+    matching_ids: list[str] = []
+    if short_id_match is not None:
+        prefix, letters = (short_id_match[1] or "").lower(), short_id_match[2].upper()
         for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else MEMORIES:
-            for (whole,) in reading.scan(kind, ("id",), Query()):
-                id_letters = str(whole).partition("_")[2]
+            for (whole_id,) in reading.scan(kind, ("id",), Query()):
+                id_letters = str(whole_id).partition("_")[2]
                 if id_letters.endswith(letters) or id_letters.startswith(letters):
-                    ids.append(str(whole))
-    if not ids:
+                    matching_ids.append(str(whole_id))
+    if not matching_ids:
         raise NotFound(
             f"No memory {text!r} on {_where(reading)}: give its whole id, or six or more of its "
             "last letters.",
             id=text,
         )
-    return _only(ids, text)
+    return _only(matching_ids, text)
 
 
 def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
@@ -92,8 +92,12 @@ def commit(repo: Repository, text: str) -> Commit:
     """
     commit_by_id = {}
     if _SHORT_COMMIT.fullmatch(text):
-        graph = repo.history.graph(list(repo.history.branches().values()))
-        commit_by_id = {c.id: c for c in graph if c.id.startswith(text)}
+        reachable_commits = repo.history.graph(list(repo.history.branches().values()))
+        commit_by_id = {
+            candidate.id: candidate
+            for candidate in reachable_commits
+            if candidate.id.startswith(text)
+        }
     if not commit_by_id:
         raise NotFound(
             f"There is no branch, snapshot or commit {text!r}.",
@@ -110,16 +114,20 @@ def undoable(repo: Repository, text: str) -> str:
         NotFound, InvalidRequest: as `commit`.
     """
     prefix, _, letters = text.rpartition("_")
-    merges = [m.id for m in repo.ledger.records(MergeRecord) if m.id.endswith(letters.upper())]
-    if prefix not in {"", "merge"} or not _SHORT_ID.fullmatch(text) or not merges:
+    merge_ids = [
+        merge.id for merge in repo.ledger.records(MergeRecord) if merge.id.endswith(letters.upper())
+    ]
+    if prefix not in {"", "merge"} or not _SHORT_ID.fullmatch(text) or not merge_ids:
         return commit(repo, text).id
-    return _only(merges, text)
+    return _only(merge_ids, text)
 
 
 def _only(ids: list[str], text: str) -> str:
     if len(ids) > 1:
-        shown = ", ".join(ids[:5])
-        raise InvalidRequest(f"{text!r} matches several: {shown}. Give more letters.", ids=ids[:50])
+        id_list = ", ".join(ids[:5])
+        raise InvalidRequest(
+            f"{text!r} matches several: {id_list}. Give more letters.", ids=ids[:50]
+        )
     return ids[0]
 
 
@@ -138,10 +146,10 @@ def source_of(
         NotFound: no other branch has all of them.
         InvalidRequest: several branches have all of them, with different content.
     """
-    names = [source.name] if source else _others(repo, target)
-    rows_by_branch: dict[str, tuple[list[str], list[Row]]] = {}
-    for name in names:
-        with repo.store.reading(Ref(branch=name)) as reading:
+    candidate_names = [source.name] if source else _others(repo, target)
+    matches_by_branch: dict[str, tuple[list[str], list[Row]]] = {}
+    for branch_name in candidate_names:
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
             try:
                 whole_ids = row_ids(reading, texts)
             except NotFound:
@@ -150,24 +158,25 @@ def source_of(
                 continue
             rows = [row for whole_id in whole_ids for row in _row(reading, whole_id)]
         if source or len(rows) == len(whole_ids):
-            rows_by_branch[name] = whole_ids, rows
-    if not rows_by_branch:
-        shown = ", ".join(texts[:5])
-        raise NotFound(f"No other branch than {target.name!r} has {shown}.", ids=list(texts))
-    (name, first), *others = rows_by_branch.items()
-    if any(other != first for _, other in others):
+            matches_by_branch[branch_name] = whole_ids, rows
+    if not matches_by_branch:
+        id_list = ", ".join(texts[:5])
+        raise NotFound(f"No other branch than {target.name!r} has {id_list}.", ids=list(texts))
+    (branch_name, first_match), *other_matches = matches_by_branch.items()
+    if any(other_match != first_match for _, other_match in other_matches):
         raise InvalidRequest(
-            f"These rows differ between {', '.join(rows_by_branch)}: choose a branch with --from.",
-            branches=[*rows_by_branch],
+            f"These rows differ between {', '.join(matches_by_branch)}: "
+            "choose a branch with --from.",
+            branches=[*matches_by_branch],
         )
-    return name, first[0]
+    return branch_name, first_match[0]
 
 
 def _others(repo: Repository, branch: Branch) -> list[str]:
     """List the names of all other branches that have a ref, sorted."""
-    refs = repo.history.branches()
-    names = (other.name for other in repo.ledger.branches() if other.id != branch.id)
-    return sorted(name for name in names if name in refs)
+    tip_by_branch = repo.history.branches()
+    other_names = (other.name for other in repo.ledger.branches() if other.id != branch.id)
+    return sorted(name for name in other_names if name in tip_by_branch)
 
 
 def _row(reading: Reading, whole: str) -> list[Row]:
@@ -195,7 +204,7 @@ def shown_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
     Raises:
         NotFound: as `ref_at`.
     """
-    ref = ref_at(repo, branch, at)
-    if ref.commit is None:
-        return repo.shown(ref)
-    return replace(ref, shown_at=repo.history.commit(ref.commit).ts)
+    state_ref = ref_at(repo, branch, at)
+    if state_ref.commit is None:
+        return repo.shown(state_ref)
+    return replace(state_ref, shown_at=repo.history.commit(state_ref.commit).ts)

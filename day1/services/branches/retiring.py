@@ -43,13 +43,15 @@ each would be the other's reason to go without a tag."""
 
 
 def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
-    """Whether another branch has a commit, which no tag needs to keep then.
+    """Whether another branch has a commit; if so, no tag is needed to keep the commit.
 
     A branch that the ledger lacks does not count: its fork may be withdrawn.
     """
-    recorded = {branch.name for branch in repo.ledger.branches()} - {name}
-    refs = repo.history.branches()
-    other_tips = [commit for other, commit in refs.items() if other in recorded]
+    recorded_names = {branch.name for branch in repo.ledger.branches()} - {name}
+    tip_by_branch = repo.history.branches()
+    other_tips = [
+        commit for other_name, commit in tip_by_branch.items() if other_name in recorded_names
+    ]
     return any(commit.id == tip for commit in repo.history.graph(other_tips))
 
 
@@ -63,24 +65,28 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
         return find_again(repo, branch)
     with repo.ledger.open_intent(REVIVE, RetireIntent(branch.name), now, (branch.name,)):
         repo.point("revive.after_intent")
-        retired = _retired(repo, branch)
-        if retired is None:  # another process was quicker
+        retired_branch = _retired(repo, branch)
+        if retired_branch is None:  # another process was quicker
             return find_again(repo, branch)
-        back = replace(retired, retired_tip=None)
-        repo.history.fork(retired.name, str(retired.retired_tip))
+        revived_branch = replace(retired_branch, retired_tip=None)
+        repo.history.fork(retired_branch.name, str(retired_branch.retired_tip))
         repo.point("revive.forked")
         with repo.ledger.ending():
-            repo.ledger.put_branch(back)
+            repo.ledger.put_branch(revived_branch)
         repo.point("revive.after_ledger")
-    return back
+    return revived_branch
 
 
 def _retired(repo: Repository, branch: Branch) -> Branch | None:
     """Return the present record of a branch if it is retired, else None."""
-    current = repo.ledger.branch(branch.name)
-    if current is None or current.id != branch.id or current.retired_tip is None:
+    current_branch = repo.ledger.branch(branch.name)
+    if (
+        current_branch is None
+        or current_branch.id != branch.id
+        or current_branch.retired_tip is None
+    ):
         return None
-    return current
+    return current_branch
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,14 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
         RequestReused: the same request id made another snapshot.
     """
     snapshot_id = repo.new_id("snap", now)
-    earlier = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
-    if earlier is not None:
-        return earlier
-    record = Snapshot(snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now)
-    repo.ledger.put(record)
-    return record
+    earlier_snapshot = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
+    if earlier_snapshot is not None:
+        return earlier_snapshot
+    new_snapshot = Snapshot(
+        snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now
+    )
+    repo.ledger.put(new_snapshot)
+    return new_snapshot
 
 
 def snapshots(repo: Repository, branch: Branch | None) -> list[Snapshot]:
@@ -35,9 +37,9 @@ def find_snapshot(repo: Repository, name: str) -> Snapshot:
     Raises:
         NotFound: no snapshot has this id or label.
     """
-    for record in reversed(repo.ledger.records(Snapshot)):
-        if name in {record.id, record.label}:
-            return record
+    for snapshot_record in reversed(repo.ledger.records(Snapshot)):
+        if name in {snapshot_record.id, snapshot_record.label}:
+            return snapshot_record
     raise NotFound(
         f"There is no snapshot {name!r}.",
         Advice("{memory_snapshot_list} lists the snapshots."),

@@ -32,9 +32,9 @@ def states(repo: Repository) -> list[BranchState]:
         # Pending rows are counted only where the status depends on them.
         is_pending_counted = branch.merged_tip == tip and branch.name in dirty_branches
         pending = _pending(repo, branch) if is_pending_counted else Pending()
-        parent = name_by_id.get(branch.parent_id or "")
+        parent_name = name_by_id.get(branch.parent_id or "")
         status = branch.status(tip, pending)
-        branch_states.append(BranchState(branch, parent, tip, pending, status))
+        branch_states.append(BranchState(branch, parent_name, tip, pending, status))
     return branch_states
 
 
@@ -58,25 +58,36 @@ def topology(
 
     A child whose parent is left out or deleted is shown below `main`.
     """
-    shown = [
-        s
-        for s in states(repo)
-        if include_archived or s.status != "archived" or s.branch.id == root.id
+    shown_states = [
+        branch_state
+        for branch_state in states(repo)
+        if include_archived
+        or branch_state.status != "archived"
+        or branch_state.branch.id == root.id
     ]
-    ids = {s.branch.id for s in shown}
-    main = next((s.branch.id for s in shown if s.branch.name == MAIN), None)
+    shown_ids = {branch_state.branch.id for branch_state in shown_states}
+    main_id = next(
+        (
+            branch_state.branch.id
+            for branch_state in shown_states
+            if branch_state.branch.name == MAIN
+        ),
+        None,
+    )
     children_by_parent: dict[str, list[BranchState]] = {}
-    for state in shown:
-        parent = state.branch.parent_id
+    for state in shown_states:
+        parent_id = state.branch.parent_id
         if state.branch.name != MAIN:
-            place = parent if parent in ids else main
-            children_by_parent.setdefault(place or "", []).append(state)
+            shown_parent_id = parent_id if parent_id in shown_ids else main_id
+            children_by_parent.setdefault(shown_parent_id or "", []).append(state)
 
     def grow(state: BranchState, depth: int) -> Node:
-        below = children_by_parent.get(state.branch.id, []) if depth < max_depth else []
-        return Node(state, tuple(grow(child, depth + 1) for child in below))
+        child_states = children_by_parent.get(state.branch.id, []) if depth < max_depth else []
+        return Node(state, tuple(grow(child, depth + 1) for child in child_states))
 
-    return grow(next(s for s in shown if s.branch.id == root.id), 0)
+    return grow(
+        next(branch_state for branch_state in shown_states if branch_state.branch.id == root.id), 0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +111,23 @@ class BranchGraph:
 
 def branch_graph(repo: Repository, limit: int) -> BranchGraph:
     """Build the graph of `main` and the `limit` most recently written branches."""
-    branches_with_time = [(state, repo.history.commit(state.tip).ts) for state in states(repo)]
-    lasting = sorted(branches_with_time, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[
-        -limit:
-    ]
-    name_by_id = {state.branch.id: state.branch.name for state, _ in lasting}
+    states_with_time = [(state, repo.history.commit(state.tip).ts) for state in states(repo)]
+    recent_states = sorted(
+        states_with_time,
+        key=lambda state_and_time: (state_and_time[0].branch.name == MAIN, state_and_time[1]),
+    )[-limit:]
+    name_by_id = {state.branch.id: state.branch.name for state, _ in recent_states}
     merges = [
         NamedMerge(record, name_by_id.get(record.source_id, ""), name_by_id[record.target_id])
         for record in repo.ledger.records(MergeRecord)
         if record.commit is not None and record.target_id in name_by_id
     ]
     return BranchGraph(
-        [pair for pair in branches_with_time if pair[0].branch.id in name_by_id],
+        [
+            state_and_time
+            for state_and_time in states_with_time
+            if state_and_time[0].branch.id in name_by_id
+        ],
         merges[-limit:],
-        len(branches_with_time) - len(name_by_id),
+        len(states_with_time) - len(name_by_id),
     )

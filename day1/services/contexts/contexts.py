@@ -45,11 +45,11 @@ def save(
     def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
         if not row_ids:
             row_ids.append(_id(new, repo.new_id, now))
-        row = KeyedRow(OBSERVATION, row_ids[0], columns, of_request=new.key is None)
-        return [*unredacted(reading, [row]), *_passages(reading, new, row_ids[0])]
+        context_row = KeyedRow(OBSERVATION, row_ids[0], columns, of_request=new.key is None)
+        return [*unredacted(reading, [context_row]), *_passages(reading, new, row_ids[0])]
 
-    result = upsert_rows(repo, branch, rows_at, origin)
-    return result.rows[row_ids[0]], result
+    upserted = upsert_rows(repo, branch, rows_at, origin)
+    return upserted.rows[row_ids[0]], upserted
 
 
 def _passages(reading: Reading, new: NewContext, row_id: str) -> list[KeyedRow]:
@@ -106,13 +106,15 @@ def recall(reading: Reading, conditions: Recall) -> list[Row]:
         alive_at=conditions.now,
     )
     if conditions.tags or conditions.since is not None:
-        cells = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
-        time_and_id = [
-            (int(at or 0), str(row_id))
-            for row_id, at, tags in cells
+        scanned_rows = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
+        times_and_ids = [
+            (int(created_at or 0), str(row_id))
+            for row_id, created_at, tags in scanned_rows
             if set(conditions.tags) <= set(read_tags(tags))
         ]
-        newest_ids = [row_id for _, row_id in sorted(time_and_id, reverse=True)[: conditions.limit]]
-        rows = reading.get(OBSERVATION, newest_ids)
-        return [rows[row_id] for row_id in newest_ids if row_id in rows]
+        newest_ids = [
+            row_id for _, row_id in sorted(times_and_ids, reverse=True)[: conditions.limit]
+        ]
+        row_by_id = reading.get(OBSERVATION, newest_ids)
+        return [row_by_id[row_id] for row_id in newest_ids if row_id in row_by_id]
     return reading.find(OBSERVATION, replace(query, descending=True, limit=conditions.limit))

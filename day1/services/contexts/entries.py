@@ -26,7 +26,7 @@ from day1.model.rows.kind import (
 from day1.ports.reading import Reading
 
 ABSENT: Final = "none"
-"""The expected revision of an entry that must not be there."""
+"""The expected revision of an entry that must not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ class EntryQuery:
 
     @property
     def rows(self) -> Query:
-        """The query for the rows. A secret one is told only to who names its space and key."""
+        """The query for the rows, without secret ones: only `get` returns those, by their keys."""
         space = text_of(self.within.get("space"))
-        no_space: Mapping[str, Cell] = {} if space is not None else self.within
-        equal = {"observation_type": CONTEXT, **no_space}
-        return Query(equal=equal, under=space, alive_at=self.now, public=True)
+        no_space_condition: Mapping[str, Cell] = {} if space is not None else self.within
+        equal_columns = {"observation_type": CONTEXT, **no_space_condition}
+        return Query(equal=equal_columns, under=space, alive_at=self.now, public=True)
 
 
 def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | None]:
@@ -96,8 +96,8 @@ def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | No
 
     Secret entries are included: a caller who names a space and a key may read the entry.
     """
-    rows = rows_of(reading, keys, now)
-    entry_by_id = {entry.row_id: entry for entry in _entries(reading, list(rows.values()))}
+    row_by_key = rows_of(reading, keys, now)
+    entry_by_id = {entry.row_id: entry for entry in _entries(reading, list(row_by_key.values()))}
     return [entry_by_id.get(key.row_id) for key in keys]
 
 
@@ -123,20 +123,20 @@ def find(reading: Reading, query: EntryQuery) -> list[str]:
     ]
     if query.where:
         rows = [row for row in rows if meets(_value(*row[-2:]), query.where)]
-    return [str(row_id) for _, row_id in sorted(((r[0], r[1]) for r in rows), reverse=True)]
+    return [str(row_id) for _, row_id in sorted(((row[0], row[1]) for row in rows), reverse=True)]
 
 
 def read(reading: Reading, row_ids: Sequence[str]) -> list[Entry]:
     """Return the entries of some rows, in the order of their ids."""
-    rows = reading.get(OBSERVATION, row_ids)
-    return _entries(reading, [rows[row_id] for row_id in row_ids if row_id in rows])
+    row_by_id = reading.get(OBSERVATION, row_ids)
+    return _entries(reading, [row_by_id[row_id] for row_id in row_ids if row_id in row_by_id])
 
 
 def spaces(reading: Reading, query: EntryQuery) -> dict[str | None, int]:
     """Return the number of entries by space, by the names of the spaces."""
-    counts = reading.tally(OBSERVATION, "space", query.rows)
-    names = sorted(counts, key=lambda name: str(name or ""))
-    return {text_of(name): counts[name] for name in names}
+    count_by_space = reading.tally(OBSERVATION, "space", query.rows)
+    sorted_spaces = sorted(count_by_space, key=lambda space: str(space or ""))
+    return {text_of(space): count_by_space[space] for space in sorted_spaces}
 
 
 def is_at(row: Row, key: EntryKey) -> bool:
@@ -151,18 +151,20 @@ def is_at(row: Row, key: EntryKey) -> bool:
 def _entries(reading: Reading, rows: Sequence[Row]) -> list[Entry]:
     if not rows:
         return []
-    changed_at: dict[str, int] = {}
+    changed_at_by_id: dict[str, int] = {}
     edits_query = _of("row_id", [row["id"] for row in rows])
-    for row_id, at in reading.scan(EDIT, ("row_id", "created_at"), edits_query):
-        changed_at[str(row_id)] = max(int(at or 0), changed_at.get(str(row_id), 0))
+    for row_id, edited_at in reading.scan(EDIT, ("row_id", "created_at"), edits_query):
+        changed_at_by_id[str(row_id)] = max(
+            int(edited_at or 0), changed_at_by_id.get(str(row_id), 0)
+        )
     return [
         Entry(
             str(row["id"]),
             EntryKey(text_of(row["space"]), str(read_detail(row["detail"]).get("key"))),
             _value(row["structure"], row["summary"]),
             revision(OBSERVATION, row),
-            created := int(row["created_at"] or 0),
-            max(created, changed_at.get(str(row["id"]), 0)),
+            created_at := int(row["created_at"] or 0),
+            max(created_at, changed_at_by_id.get(str(row["id"]), 0)),
             None if row["expires_at"] is None else int(row["expires_at"]),
         )
         for row in rows
@@ -170,7 +172,7 @@ def _entries(reading: Reading, rows: Sequence[Row]) -> list[Entry]:
 
 
 def _of(column: str, values: Sequence[Cell]) -> Query:
-    """Build a query by values of a column: one value has a statement that is built once."""
+    """Build a query by values of a column; with one value its SQL is built only once."""
     return Query(among={column: values}) if values[1:] else Query(equal={column: values[0]})
 
 

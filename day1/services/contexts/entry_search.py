@@ -76,22 +76,27 @@ class NearestEntries:
 
 
 def nearest(reading: Reading, query: EntryQuery, vector: Sequence[float]) -> NearestEntries:
-    """Sort the entries that meet conditions by the vectors that were given with them.
+    """Sort the entries that meet conditions by their given vectors, nearest first.
 
     Vectors of another length are of another model, and are not compared.
     """
     row_ids = find(reading, query)  # the newest first, which stays the order of equal cosines
-    kept_by_id = {
-        str(row_id): str(kept)
-        for row_id, kept in reading.scan(OBSERVATION, ("id", "vector"), query.rows)
-        if kept is not None and given_vector.dimension_of(str(kept)) == len(vector)
+    vector_text_by_id = {
+        str(row_id): str(vector_text)
+        for row_id, vector_text in reading.scan(OBSERVATION, ("id", "vector"), query.rows)
+        if vector_text is not None and given_vector.dimension_of(str(vector_text)) == len(vector)
     }
-    known_ids = [row_id for row_id in row_ids if row_id in kept_by_id]
-    cosines = _cosines(vector, [kept_by_id[row_id] for row_id in known_ids]) if known_ids else ()
-    cosine_by_id = dict(zip(known_ids, cosines, strict=True))
-    known_ids.sort(key=lambda row_id: -cosine_by_id[row_id])
+    ids_with_vector = [row_id for row_id in row_ids if row_id in vector_text_by_id]
+    cosines = (
+        _cosines(vector, [vector_text_by_id[row_id] for row_id in ids_with_vector])
+        if ids_with_vector
+        else ()
+    )
+    cosine_by_id = dict(zip(ids_with_vector, cosines, strict=True))
+    ids_with_vector.sort(key=lambda row_id: -cosine_by_id[row_id])
     return NearestEntries(
-        [*known_ids, *(i for i in row_ids if i not in cosine_by_id)], cosine_by_id
+        [*ids_with_vector, *(row_id for row_id in row_ids if row_id not in cosine_by_id)],
+        cosine_by_id,
     )
 
 
@@ -100,10 +105,11 @@ def _cosines(vector: Sequence[float], kept: Sequence[str]) -> list[float]:
     import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
     matrices = [
-        np.array(given_vector.from_kept(text), np.float64).reshape(-1, len(vector)) for text in kept
+        np.array(given_vector.from_kept(vector_text), np.float64).reshape(-1, len(vector))
+        for vector_text in kept
     ]
     matrix, query_vector = np.concatenate(matrices), np.array(vector, np.float64)
-    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query_vector)
-    first_positions = np.cumsum([0, *(len(part) for part in matrices[:-1])])
-    nearest_of_rows = np.maximum.reduceat(matrix @ query_vector / lengths, first_positions)
-    return [float(cosine) for cosine in np.clip(nearest_of_rows, -1.0, 1.0)]
+    norm_products = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query_vector)
+    start_indices = np.cumsum([0, *(len(row_matrix) for row_matrix in matrices[:-1])])
+    highest_cosines = np.maximum.reduceat(matrix @ query_vector / norm_products, start_indices)
+    return [float(cosine) for cosine in np.clip(highest_cosines, -1.0, 1.0)]

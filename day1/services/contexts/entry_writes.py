@@ -65,16 +65,16 @@ def entry_row(new: NewEntry) -> KeyedRow:
 
 
 def with_older_versions(reading: Reading, rows: Sequence[KeyedRow]) -> list[KeyedRow]:
-    """Return the rows of entries, and the facts made of their older versions, which end with them.
+    """Return the rows of entries, and the facts of their older versions with the same expiry.
 
     Raises:
         Refused: an entry is redacted.
     """
-    ends_by_row = {
+    end_columns_by_id = {
         row.id: {column: row.columns[column] for column in ("expires_at", "sensitivity")}
         for row in rows
     }
-    return [*unredacted(reading, list(rows)), *of_older_versions(reading, ends_by_row)]
+    return [*unredacted(reading, list(rows)), *of_older_versions(reading, end_columns_by_id)]
 
 
 def put(
@@ -99,14 +99,14 @@ def put(
         Refused: an entry is redacted.
         RevisionChanged: an entry has another revision than is expected.
     """
-    rows = [entry_row(new) for new in entries]
-    expected_revisions = {new.at: new.expect_revision for new in entries}
-    if first_edit is not None and any(expected_revisions.values()):
+    keyed_rows = [entry_row(new_entry) for new_entry in entries]
+    expected_revision_by_key = {new_entry.at: new_entry.expect_revision for new_entry in entries}
+    if first_edit is not None and any(expected_revision_by_key.values()):
         return _put_once(repo, branch, entries, origin, first_edit)
 
     def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
-        check_revisions(reading, expected_revisions, now)
-        return with_older_versions(reading, rows)
+        check_revisions(reading, expected_revision_by_key, now)
+        return with_older_versions(reading, keyed_rows)
 
     return upsert_rows(repo, branch, rows_at, origin, first_edit)
 
@@ -119,42 +119,52 @@ def _put_once(
     first_edit: str,
 ) -> UpsertedRows:
     """Put entries whose revisions are expected, unless this request did it before."""
-    with repo.store.adding(branch.name) as adding:
-        if adding.get(EDIT, [first_edit]):
-            return UpsertedRows({}, 0, 0, adding.tip, adding.pending.count)
-        is_new = not adding.get(OBSERVATION, [new.at.row_id for new in entries])
-        if not is_new or any(new.expect_revision not in {None, ABSENT} for new in entries):
-            check_revisions(adding, {new.at: new.expect_revision for new in entries}, adding.now)
-        rows = with_older_versions(adding, [entry_row(new) for new in entries])
-        if is_new and len(rows) == len(entries):
-            new_rows = [new_keyed_row(row, origin, adding.now) for row in rows]
-            expected = zip(entries, new_rows, strict=True)
-            edits = _edits_of_request(repo, origin, expected, adding.now)
-            adding.add(OBSERVATION, new_rows)
-            adding.add(EDIT, edits)
-            pending = adding.pending.count + len(new_rows) + len(edits)
-            return UpsertedRows({}, len(new_rows), 0, adding.tip, pending)
-        work = adding.to_change()
+    with repo.store.adding(branch.name) as adding_unit:
+        if adding_unit.get(EDIT, [first_edit]):
+            return UpsertedRows({}, 0, 0, adding_unit.tip, adding_unit.pending.count)
+        are_new = not adding_unit.get(OBSERVATION, [new_entry.at.row_id for new_entry in entries])
+        if not are_new or any(
+            new_entry.expect_revision not in {None, ABSENT} for new_entry in entries
+        ):
+            check_revisions(
+                adding_unit,
+                {new_entry.at: new_entry.expect_revision for new_entry in entries},
+                adding_unit.now,
+            )
+        keyed_rows = with_older_versions(
+            adding_unit, [entry_row(new_entry) for new_entry in entries]
+        )
+        if are_new and len(keyed_rows) == len(entries):
+            new_rows = [new_keyed_row(row, origin, adding_unit.now) for row in keyed_rows]
+            entries_with_rows = zip(entries, new_rows, strict=True)
+            edits = _edits_of_request(repo, origin, entries_with_rows, adding_unit.now)
+            adding_unit.add(OBSERVATION, new_rows)
+            adding_unit.add(EDIT, edits)
+            pending_count = adding_unit.pending.count + len(new_rows) + len(edits)
+            return UpsertedRows({}, len(new_rows), 0, adding_unit.tip, pending_count)
+        work = adding_unit.to_change()
         editor = Editor(repo, work, origin)
-        outcomes = [put_in(work, editor, new, origin) for new in entries]
-        added, changed = outcomes.count("add"), outcomes.count("change")
-        if not added + changed:
+        outcomes = [put_in(work, editor, new_entry, origin) for new_entry in entries]
+        added_count, changed_count = outcomes.count("add"), outcomes.count("change")
+        if not added_count + changed_count:
             return UpsertedRows({}, 0, 0, work.tip, 0)
-        line = f"change {changed} keyed rows, add {added}"
-        return UpsertedRows({}, added, changed, work.commit(Message("change", line)), 0)
+        counts_text = f"change {changed_count} keyed rows, add {added_count}"
+        return UpsertedRows(
+            {}, added_count, changed_count, work.commit(Message("change", counts_text)), 0
+        )
 
 
 def _edits_of_request(
     repo: Repository, origin: Origin, added: Iterable[tuple[NewEntry, Row]], now: int
 ) -> list[Row]:
-    """Return edits by which a request is known that adds entries whose revisions are expected.
+    """Build the edits that identify a request which adds entries with expected revisions.
 
     Without them its repeat would find the rows that it added, and call them another's.
     """
     return [
         edit
-        for new, row in added
-        if new.expect_revision is not None
+        for new_entry, row in added
+        if new_entry.expect_revision is not None
         for edit in edit_rows(
             EditedCells(OBSERVATION, row, [str(OBSERVATION.text)]), origin, now, repo.new_id
         )
@@ -168,15 +178,15 @@ def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
         ValueTooLarge: its value is longer than a row keeps.
         Refused: it is redacted.
     """
-    entry, *made_of_it = with_older_versions(work, [entry_row(new)])
-    what = put_row(work, editor, entry, origin)
-    for fact in made_of_it:
+    keyed_entry, *derived_facts = with_older_versions(work, [entry_row(new)])
+    outcome = put_row(work, editor, keyed_entry, origin)
+    for fact in derived_facts:
         put_row(work, editor, fact, origin)
-    if what == "add" and new.expect_revision is not None and editor.repo.of_request:
+    if outcome == "add" and new.expect_revision is not None and editor.repo.of_request:
         # As in `_edits_of_request`.
-        (row,) = work.get(OBSERVATION, [entry.id]).values()
-        editor.add_edits(OBSERVATION, row, [str(OBSERVATION.text)])
-    return what
+        (stored_row,) = work.get(OBSERVATION, [keyed_entry.id]).values()
+        editor.add_edits(OBSERVATION, stored_row, [str(OBSERVATION.text)])
+    return outcome
 
 
 def check_revisions(reading: Reading, expected: Mapping[EntryKey, str | None], now: int) -> None:
@@ -185,18 +195,18 @@ def check_revisions(reading: Reading, expected: Mapping[EntryKey, str | None], n
     Raises:
         RevisionChanged: one has another revision, is there though it must not, or is not there.
     """
-    keys = [key for key, wanted in expected.items() if wanted is not None]
-    rows = rows_of(reading, keys, now) if keys else {}
+    keys = [key for key, expected_revision in expected.items() if expected_revision is not None]
+    row_by_key = rows_of(reading, keys, now) if keys else {}
     for key in keys:
-        row, wanted = rows.get(key), expected[key]
-        present = ABSENT if row is None else revision(OBSERVATION, row)
-        if present != wanted:
+        row, expected_revision = row_by_key.get(key), expected[key]
+        present_revision = ABSENT if row is None else revision(OBSERVATION, row)
+        if present_revision != expected_revision:
             raise RevisionChanged(
                 "An entry was added, changed or removed since you read it: read it again, then "
                 "decide.",
                 key=key.key,
                 space=key.space,
-                revision=present,
+                revision=present_revision,
             )
 
 
@@ -207,7 +217,7 @@ def remove(
     origin: Origin,
     first_edit: str | None = None,
 ) -> RemovedEntries:
-    """Remove entries in one commit, with the facts made of them; missing ones are passed over.
+    """Remove entries in one commit, with the facts made of them; missing ones are skipped.
 
     Args:
         repo: the store.
@@ -220,38 +230,42 @@ def remove(
         RevisionChanged: an entry has another revision than is expected; nothing is removed.
     """
     keys = list(expected)
-    with repo.store.adding(branch.name) as adding:
-        ids_before = _removed_before(adding, keys, first_edit)
-        if not ids_before:
-            check_revisions(adding, expected, adding.now)
-        entries = [] if ids_before else _entries_at(adding, keys)
-        if not entries:
-            return RemovedEntries(ids_before, adding.tip, adding.pending.count)
-        rows = _with_facts(adding, entries)
-        changing_work = adding.to_change()
-        Editor(repo, changing_work, origin).remove(rows)
-        tip = changing_work.commit(Message("remove", f"remove {len(entries)} keyed rows"))
-        return RemovedEntries([str(row["id"]) for row in entries], tip, 0)
+    with repo.store.adding(branch.name) as adding_unit:
+        earlier_removed_ids = _removed_before(adding_unit, keys, first_edit)
+        if not earlier_removed_ids:
+            check_revisions(adding_unit, expected, adding_unit.now)
+        entry_rows = [] if earlier_removed_ids else _entries_at(adding_unit, keys)
+        if not entry_rows:
+            return RemovedEntries(earlier_removed_ids, adding_unit.tip, adding_unit.pending.count)
+        kinds_and_rows = _with_facts(adding_unit, entry_rows)
+        work = adding_unit.to_change()
+        Editor(repo, work, origin).remove(kinds_and_rows)
+        tip = work.commit(Message("remove", f"remove {len(entry_rows)} keyed rows"))
+        return RemovedEntries([str(row["id"]) for row in entry_rows], tip, 0)
 
 
 def remove_expired(
     repo: Repository, branch: Branch, query: EntryQuery, origin: Origin
 ) -> RemovedEntries:
     """Remove the entries of a query that have expired, secret ones too, in one commit."""
-    with repo.store.adding(branch.name) as adding:
-        expired_too = replace(query.rows, alive_at=None, public=False)
+    with repo.store.adding(branch.name) as adding_unit:
+        query_with_expired = replace(query.rows, alive_at=None, public=False)
         columns = ("id", "detail", "content_hash", "expires_at")
         expired_ids = [
             str(row_id)
-            for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, expired_too)
+            for row_id, detail, text_hash, expires_at in adding_unit.scan(
+                OBSERVATION, columns, query_with_expired
+            )
             if detail is not None and text_hash != REDACTED_HASH
-            if ends is not None and int(ends) <= query.now
+            if expires_at is not None and int(expires_at) <= query.now
         ]
         if not expired_ids:
-            return RemovedEntries([], adding.tip, adding.pending.count)
-        rows = _with_facts(adding, list(adding.get(OBSERVATION, expired_ids).values()))
-        work = adding.to_change()
-        Editor(repo, work, origin).remove(rows)
+            return RemovedEntries([], adding_unit.tip, adding_unit.pending.count)
+        kinds_and_rows = _with_facts(
+            adding_unit, list(adding_unit.get(OBSERVATION, expired_ids).values())
+        )
+        work = adding_unit.to_change()
+        Editor(repo, work, origin).remove(kinds_and_rows)
         tip = work.commit(Message("remove", f"remove {len(expired_ids)} expired keyed rows"))
         return RemovedEntries(expired_ids, tip, 0)
 
@@ -264,23 +278,25 @@ def rows_at(reading: Reading, keys: Sequence[EntryKey]) -> list[tuple[Kind, Row]
 def _entries_at(reading: Reading, keys: Sequence[EntryKey]) -> list[Row]:
     """Return the rows of entries, expired ones too."""
     key_by_id = {key.row_id: key for key in keys}
-    rows = reading.get(OBSERVATION, list(key_by_id))
-    return [row for row_id, row in rows.items() if is_at(row, key_by_id[row_id])]
+    row_by_id = reading.get(OBSERVATION, list(key_by_id))
+    return [row for row_id, row in row_by_id.items() if is_at(row, key_by_id[row_id])]
 
 
 def _with_facts(reading: Reading, entries: Sequence[Row]) -> list[tuple[Kind, Row]]:
     """Return rows of entries, and the rows of the facts made of them."""
-    facts = reading.get(FACT, [i for row in entries for i in passage_ids(str(row["id"]))])
-    return [*((OBSERVATION, row) for row in entries), *((FACT, row) for row in facts.values())]
+    fact_by_id = reading.get(
+        FACT, [fact_id for row in entries for fact_id in passage_ids(str(row["id"]))]
+    )
+    return [*((OBSERVATION, row) for row in entries), *((FACT, row) for row in fact_by_id.values())]
 
 
 def _removed_before(
     reading: Reading, keys: Sequence[EntryKey], first_edit: str | None
 ) -> list[str]:
     """Return the ids of the entries that an earlier call of the same request removed."""
-    edits = {} if first_edit is None else reading.get(EDIT, [first_edit])
-    edit_times = {edit["created_at"] for edit in edits.values()}
+    first_edit_by_id = {} if first_edit is None else reading.get(EDIT, [first_edit])
+    edit_times = {edit["created_at"] for edit in first_edit_by_id.values()}
     if not edit_times:
         return []
-    of_rows = reading.find(EDIT, Query(among={"row_id": [key.row_id for key in keys]}))
-    return [str(edit["row_id"]) for edit in of_rows if edit["created_at"] in edit_times]
+    entry_edits = reading.find(EDIT, Query(among={"row_id": [key.row_id for key in keys]}))
+    return [str(edit["row_id"]) for edit in entry_edits if edit["created_at"] in edit_times]

@@ -75,22 +75,28 @@ def upsert_rows(
     Raises:
         RequestReused: the request wrote something else before.
     """
-    with repo.store.adding(branch.name) as adding:
-        rows = rows_at(adding, adding.now)
-        present = _present(adding, rows)
-        if any(_differs(row, present[row.id], adding.now) for row in rows if row.id in present):
-            if first_edit is not None and adding.get(EDIT, [first_edit]):
-                return UpsertedRows(present, 0, 0, adding.tip, adding.pending.count)
-            return _change(repo, adding.to_change(), rows, present, origin)
+    with repo.store.adding(branch.name) as adding_unit:
+        keyed_rows = rows_at(adding_unit, adding_unit.now)
+        row_by_id = _present(adding_unit, keyed_rows)
+        if any(
+            _differs(row, row_by_id[row.id], adding_unit.now)
+            for row in keyed_rows
+            if row.id in row_by_id
+        ):
+            if first_edit is not None and adding_unit.get(EDIT, [first_edit]):
+                return UpsertedRows(row_by_id, 0, 0, adding_unit.tip, adding_unit.pending.count)
+            return _change(repo, adding_unit.to_change(), keyed_rows, row_by_id, origin)
         added_by_kind: dict[Kind, list[Row]] = {}
-        for row in rows:
-            if row.id not in present:
-                present[row.id] = new_keyed_row(row, origin, adding.now)
-                added_by_kind.setdefault(row.kind, []).append(present[row.id])
+        for row in keyed_rows:
+            if row.id not in row_by_id:
+                row_by_id[row.id] = new_keyed_row(row, origin, adding_unit.now)
+                added_by_kind.setdefault(row.kind, []).append(row_by_id[row.id])
         for kind, new_rows in added_by_kind.items():
-            adding.add(kind, new_rows)
-        count = sum(map(len, added_by_kind.values()))
-        return UpsertedRows(present, count, 0, adding.tip, adding.pending.count + count)
+            adding_unit.add(kind, new_rows)
+        added_count = sum(map(len, added_by_kind.values()))
+        return UpsertedRows(
+            row_by_id, added_count, 0, adding_unit.tip, adding_unit.pending.count + added_count
+        )
 
 
 def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
@@ -114,11 +120,14 @@ def of_older_versions(reading: Reading, ends: Mapping[str, Mapping[str, Cell]]) 
 
     `ends` has by the id of a context its new expiry and sensitivity.
     """
-    context_by_first = {passage_id(row_id, 0): row_id for row_id in ends}
-    promoted = [context_by_first[first] for first in reading.get(FACT, list(context_by_first))]
+    context_id_by_first_fact = {passage_id(row_id, 0): row_id for row_id in ends}
+    promoted_ids = [
+        context_id_by_first_fact[first_fact_id]
+        for first_fact_id in reading.get(FACT, list(context_id_by_first_fact))
+    ]
     return [
         KeyedRow(FACT, fact_id, ends[row_id])
-        for row_id in promoted
+        for row_id in promoted_ids
         for fact_id in reading.get(FACT, passage_ids(row_id))
     ]
 
@@ -139,25 +148,25 @@ def _change(
     repo: Repository, work: Work, rows: Sequence[KeyedRow], present: dict[str, Row], origin: Origin
 ) -> UpsertedRows:
     editor = Editor(repo, work, origin)
-    added = changed = 0
+    added_count = changed_count = 0
     for row in rows:
         old_row = present.get(row.id)
         if old_row is None:
             present[row.id] = new_keyed_row(row, origin, work.now)
             work.add(row.kind, [present[row.id]])
-            added += 1
+            added_count += 1
         elif _differs(row, old_row, work.now):
             columns = _columns(row, old_row, work.now)
             present[row.id] = editor.change(row.kind, old_row, columns).row
-            changed += 1
-    tip = work.commit(Message("change", _line(added, changed)))
-    return UpsertedRows(present, added, changed, tip, 0)
+            changed_count += 1
+    tip = work.commit(Message("change", _line(added_count, changed_count)))
+    return UpsertedRows(present, added_count, changed_count, tip, 0)
 
 
 def new_keyed_row(row: KeyedRow, origin: Origin, now: int) -> Row:
     """Build a row that is added, with all its columns."""
-    columns = new_row(row.kind, row.id, dict(row.columns), origin, now)
-    return {**columns, "origin_id": row.origin_id}
+    complete_row = new_row(row.kind, row.id, dict(row.columns), origin, now)
+    return {**complete_row, "origin_id": row.origin_id}
 
 
 def _present(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
@@ -168,13 +177,16 @@ def _present(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
 
 
 def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
-    text = row.kind.text
-    is_new_text = text is not None and row.columns.get(text, before[text]) != before[text]
+    text_column = row.kind.text
+    is_new_text = (
+        text_column is not None
+        and row.columns.get(text_column, before[text_column]) != before[text_column]
+    )
     has_active_status = before.get("status") in {None, "active"}
     ended_columns = [
-        c
-        for c in row.endings
-        if has_active_status and before[c] is not None and int(before[c] or 0) <= now
+        column
+        for column in row.endings
+        if has_active_status and before[column] is not None and int(before[column] or 0) <= now
     ]
     return {**row.columns, **dict.fromkeys(ended_columns), **(row.always if is_new_text else {})}
 
@@ -182,13 +194,15 @@ def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
 def _differs(row: KeyedRow, before: Row, now: int) -> bool:
     if row.of_request:
         # The expiry depends on the time of the request, so only the text is compared.
-        text = row.kind.group(row.kind.text or WHOLE)
-        if any(before[column] != row.columns.get(column, before[column]) for column in text):
+        text_columns = row.kind.group(row.kind.text or WHOLE)
+        if any(
+            before[column] != row.columns.get(column, before[column]) for column in text_columns
+        ):
             raise reused(row.id)
         return False
     return bool(changed_groups(row.kind, before, _columns(row, before, now)))
 
 
 def _line(added: int, changed: int) -> str:
-    parts = [f"change {changed} keyed rows"] if changed else []
-    return ", ".join([*parts, *([f"add {added}"] if added else [])])
+    change_phrases = [f"change {changed} keyed rows"] if changed else []
+    return ", ".join([*change_phrases, *([f"add {added}"] if added else [])])

@@ -45,7 +45,7 @@ class Wanted:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Values that the metadata of a memory must have; contexts have no metadata."""
     facts: frozenset[str] | None = None
-    """Ids of the facts that may be found, and no contexts; None: any."""
+    """Ids of the only facts that may be found, without contexts; None: any memory."""
     kinds: tuple[str, ...] = (FACT.table, OBSERVATION.table)
 
 
@@ -89,13 +89,13 @@ def matching(where: Where, memory_query: Wanted) -> tuple[list[Match], SearchAns
     Raises:
         InvalidRequest: no vector in the spaces has the length of the given one.
     """
-    allowed = _allowed_ids(where, memory_query)
+    allowed_ids = _allowed_ids(where, memory_query)
     request = SearchRequest(
         query=memory_query.text or "",
-        kinds=memory_query.kinds if allowed is None else (FACT.table,),
+        kinds=memory_query.kinds if allowed_ids is None else (FACT.table,),
         limit=2 * memory_query.k,
         spaces=memory_query.spaces,
-        only=allowed,
+        only=allowed_ids,
     )
     if memory_query.vector is None:
         answer = search(where.engine, where.ref, where.branch_id, request)
@@ -112,13 +112,13 @@ def _by_vector(
 ) -> SearchAnswer:
     given_vectors = _given_vectors(where, memory_query, vector, request.only)
     embedder = where.engine.embedder
-    is_ours = embedder is not None and embedder.dimension == len(vector)
-    if not is_ours and not given_vectors.cosines:
+    is_own_model = embedder is not None and embedder.dimension == len(vector)
+    if not is_own_model and not given_vectors.cosines:
         raise _unknown_length(len(vector), embedder, given_vectors.lengths)
-    if is_ours and given_vectors.cosines and memory_query.text is not None:
-        is_ours = not foreign(embedder, [(memory_query.text, vector)])[0]
+    if is_own_model and given_vectors.cosines and memory_query.text is not None:
+        is_own_model = not foreign(embedder, [(memory_query.text, vector)])[0]
     answer = None
-    if is_ours:
+    if is_own_model:
         mode: Mode = "hybrid" if memory_query.text else "vector"
         answer = search(
             where.engine,
@@ -154,29 +154,31 @@ def _scored_by_given_vectors(
         )
         hit_by_id = {str(hit.row["id"]): hit for hit in answer.hits}
     weights = where.engine.weights
-    parts = (weights.vector, weights.keyword if request.query else 0.0)
+    part_weights = (weights.vector, weights.keyword if request.query else 0.0)
 
     def score(row_id: str) -> float:
-        word = hit_by_id[row_id].keyword if row_id in hit_by_id else 0.0
+        keyword_score = hit_by_id[row_id].keyword if row_id in hit_by_id else 0.0
         cosine = max(0.0, given_vectors.cosines.get(row_id, 0.0))
-        return (parts[0] * cosine + parts[1] * word) / sum(parts)
+        return (part_weights[0] * cosine + part_weights[1] * keyword_score) / sum(part_weights)
 
     score_by_id = {row_id: score(row_id) for row_id in {*given_vectors.cosines, *hit_by_id}}
-    best = sorted(score_by_id, key=lambda row_id: (-score_by_id[row_id], row_id))[: request.limit]
+    best_ids = sorted(score_by_id, key=lambda row_id: (-score_by_id[row_id], row_id))[
+        : request.limit
+    ]
     with where.engine.store.reading(where.ref) as reading:
-        rows = {**reading.get(FACT, best), **reading.get(OBSERVATION, best)}
+        row_by_id = {**reading.get(FACT, best_ids), **reading.get(OBSERVATION, best_ids)}
         hits = [
             Hit(
-                rows[i],
+                row_by_id[best_id],
                 kind,
-                score_by_id[i],
-                given_vectors.cosines.get(i),
-                hit_by_id[i].keyword if i in hit_by_id else 0.0,
-                FoundText(str(rows[i][kind.text or ""])),
+                score_by_id[best_id],
+                given_vectors.cosines.get(best_id),
+                hit_by_id[best_id].keyword if best_id in hit_by_id else 0.0,
+                FoundText(str(row_by_id[best_id][kind.text or ""])),
             )
-            for i in best
-            if i in rows
-            for kind in (FACT if "fact_text" in rows[i] else OBSERVATION,)
+            for best_id in best_ids
+            if best_id in row_by_id
+            for kind in (FACT if "fact_text" in row_by_id[best_id] else OBSERVATION,)
         ]
         notes = [
             f"compared with {len(given_vectors.cosines)} vectors that were given with their texts; "
@@ -193,10 +195,14 @@ def _scored_by_given_vectors(
 
 
 def _visible_facts(memory_query: Wanted) -> Query:
-    active = active_rows(FACT, inactive=False)
-    among = {"space": list(memory_query.spaces)}
+    active_query = active_rows(FACT, inactive=False)
+    space_condition = {"space": list(memory_query.spaces)}
     return replace(
-        active, among=among, alive_at=memory_query.now, present_at=memory_query.now, public=True
+        active_query,
+        among=space_condition,
+        alive_at=memory_query.now,
+        present_at=memory_query.now,
+        public=True,
     )
 
 
@@ -205,10 +211,10 @@ def _allowed_ids(where: Where, memory_query: Wanted) -> frozenset[str] | None:
     if not memory_query.metadata:
         return memory_query.facts
     with where.engine.store.reading(where.ref) as reading:
-        rows = reading.scan(FACT, ("id", "detail"), _visible_facts(memory_query))
+        ids_and_details = reading.scan(FACT, ("id", "detail"), _visible_facts(memory_query))
     return frozenset(
         str(row_id)
-        for row_id, detail in rows
+        for row_id, detail in ids_and_details
         if fits(memory_query.metadata, read_detail(detail).get("metadata"))
         and (memory_query.facts is None or row_id in memory_query.facts)
     )
@@ -218,23 +224,39 @@ def _given_vectors(
     where: Where, memory_query: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
 ) -> _GivenVectors:
     with where.engine.store.reading(where.ref) as reading:
-        cells = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
-    vector_text_by_id = {str(i): text for i, text in cells if allowed is None or i in allowed}
-    text_by_id = {i: str(text) for i, text in vector_text_by_id.items() if text is not None}
-    dimension_by_id = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
-    ids_of_length = [i for i, length in dimension_by_id.items() if length == len(vector)]
+        ids_and_vectors = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
+    optional_vector_by_id = {
+        str(fact_id): vector_text
+        for fact_id, vector_text in ids_and_vectors
+        if allowed is None or fact_id in allowed
+    }
+    vector_text_by_id = {
+        fact_id: str(vector_text)
+        for fact_id, vector_text in optional_vector_by_id.items()
+        if vector_text is not None
+    }
+    dimension_by_id = {
+        fact_id: given_vector.dimension_of(vector_text)
+        for fact_id, vector_text in vector_text_by_id.items()
+    }
+    same_length_ids = [
+        fact_id for fact_id, length in dimension_by_id.items() if length == len(vector)
+    ]
     cosine_by_id: dict[str, float] = {}
-    if ids_of_length:
+    if same_length_ids:
         import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
         matrix = np.array(
-            [given_vector.from_kept(text_by_id[i]) for i in ids_of_length], np.float64
+            [given_vector.from_kept(vector_text_by_id[fact_id]) for fact_id in same_length_ids],
+            np.float64,
         )
         cosines = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
-        cosine_by_id = {i: float(c) for i, c in zip(ids_of_length, cosines, strict=True)}
+        cosine_by_id = {
+            fact_id: float(cosine) for fact_id, cosine in zip(same_length_ids, cosines, strict=True)
+        }
     return _GivenVectors(
         cosine_by_id,
-        len(vector_text_by_id) - len(ids_of_length),
+        len(optional_vector_by_id) - len(same_length_ids),
         sorted(set(dimension_by_id.values())),
     )
 
@@ -247,9 +269,10 @@ def _unknown_length(
     if lengths:
         length_list = ", ".join(map(str, lengths))
         reasons.append(f"vectors that were given in this namespace have {length_list}")
-    why = " and ".join(reasons) or "this store has no model, and the namespace no vectors"
+    reason_text = " and ".join(reasons) or "this store has no model, and the namespace no vectors"
     return InvalidRequest(
-        f"query.embedding has {length} numbers, and {why}: nothing here can be compared with it.",
+        f"query.embedding has {length} numbers, and {reason_text}: "
+        "nothing here can be compared with it.",
         given=length,
         model=model_length,
         there=list(lengths),
@@ -261,17 +284,21 @@ def _without_duplicates(where: Where, matches: Sequence[Match]) -> list[Match]:
 
     A passage stays until the next promotion, so the current text of its context takes precedence.
     """
-    origins = {str(match.row["origin_id"]) for match in matches if "fact_text" in match.row}
-    context_origins = [i for i in origins if kind_of(i) is OBSERVATION]
-    if not context_origins:
+    origin_ids = {str(match.row["origin_id"]) for match in matches if "fact_text" in match.row}
+    origin_context_ids = [
+        origin_id for origin_id in origin_ids if kind_of(origin_id) is OBSERVATION
+    ]
+    if not origin_context_ids:
         return list(matches)
     with where.engine.store.reading(where.ref) as reading:
-        contexts = reading.get(OBSERVATION, context_origins)
+        context_by_id = reading.get(OBSERVATION, origin_context_ids)
 
     def is_old(row: Row) -> bool:
-        context = contexts.get(str(row["origin_id"]))
+        context = context_by_id.get(str(row["origin_id"]))
         return context is not None and passages_noted(context, row["detail"]) == 0
 
     current_matches = [match for match in matches if not is_old(match.row)]
-    context_ids = {match.row["origin_id"] for match in current_matches if "fact_text" in match.row}
-    return [match for match in current_matches if match.row["id"] not in context_ids]
+    matched_context_ids = {
+        match.row["origin_id"] for match in current_matches if "fact_text" in match.row
+    }
+    return [match for match in current_matches if match.row["id"] not in matched_context_ids]

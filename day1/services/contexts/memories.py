@@ -45,23 +45,34 @@ def upsert(
     An expired memory becomes active again. A superseded, archived or invalidated one stays so
     until it gets another text.
     """
-    ids: list[str] = []
+    caller_ids: list[str] = []
     row_ids: list[str] = []
 
     def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
-        ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
-        existing_ids = _own(reading, space, ids)
+        caller_ids.extend(
+            repo.new_id(FACT.prefix, now) if item.id is None else item.id for item in items
+        )
+        existing_ids = _own(reading, space, caller_ids)
         rows = [
             _row(space, item, caller_id, own=item.id is None or caller_id in existing_ids)
-            for item, caller_id in zip(items, ids, strict=True)
+            for item, caller_id in zip(items, caller_ids, strict=True)
         ]
         row_ids.extend(row.id for row in rows)
         return unredacted(reading, rows)
 
     upserted = upsert_rows(repo, branch, rows_at, origin)
-    state_by_id = {i: _hidden(upserted.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
+    hidden_state_by_id = {
+        caller_id: _hidden(upserted.rows[row_id])
+        for caller_id, row_id in zip(caller_ids, row_ids, strict=True)
+    }
     return Upserted(
-        ids, upserted, {i: state for i, state in state_by_id.items() if state is not None}
+        caller_ids,
+        upserted,
+        {
+            caller_id: hidden_state
+            for caller_id, hidden_state in hidden_state_by_id.items()
+            if hidden_state is not None
+        },
     )
 
 
@@ -74,8 +85,8 @@ def _hidden(row: Row) -> str | None:
 
 def _own(reading: Reading, space: str | None, ids: Sequence[str]) -> set[str]:
     """Return those of `ids` that are row ids of facts of the space."""
-    rows = reading.get(FACT, [i for i in ids if kind_of(i) is FACT])
-    return {row_id for row_id, row in rows.items() if row["space"] == space}
+    fact_by_id = reading.get(FACT, [caller_id for caller_id in ids if kind_of(caller_id) is FACT])
+    return {row_id for row_id, row in fact_by_id.items() if row["space"] == space}
 
 
 INVALIDATED = "invalidated"

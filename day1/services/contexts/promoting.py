@@ -67,10 +67,10 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
     """
     with repo.store.reading(Ref(branch=promotion.branch.name)) as reading:
         waiting_ids = _waiting(reading, promotion)
-        rows = reading.get(OBSERVATION, waiting_ids[: promotion.most])
+        context_by_id = reading.get(OBSERVATION, waiting_ids[: promotion.most])
     passages_by_context = {
         row_id: embedder.passages(str(row["summary"]))
-        for row_id, row in rows.items()
+        for row_id, row in context_by_id.items()
         if row["summary"] != REDACTED
     }
     promoted_ids: list[str] = []
@@ -78,24 +78,30 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
         return Promoted(0, 0, [])
 
     def facts(state: Reading, _: int) -> list[KeyedRow]:
-        present_contexts = state.get(OBSERVATION, list(passages_by_context))
-        unchanged_rows = {
+        present_context_by_id = state.get(OBSERVATION, list(passages_by_context))
+        unchanged_row_by_id = {
             row_id: row
-            for row_id, row in present_contexts.items()
-            if version_of(row) == version_of(rows[row_id]) and not is_secret(row)
+            for row_id, row in present_context_by_id.items()
+            if version_of(row) == version_of(context_by_id[row_id]) and not is_secret(row)
         }
-        up_to_date_ids = _up_to_date(state, list(unchanged_rows.values()))
-        new_rows = [row for row_id, row in unchanged_rows.items() if row_id not in up_to_date_ids]
-        promoted_ids[:] = [str(row["id"]) for row in new_rows]
+        up_to_date_ids = _up_to_date(state, list(unchanged_row_by_id.values()))
+        rows_to_promote = [
+            row for row_id, row in unchanged_row_by_id.items() if row_id not in up_to_date_ids
+        ]
+        promoted_ids[:] = [str(row["id"]) for row in rows_to_promote]
         return [
             fact
-            for row in new_rows
+            for row in rows_to_promote
             for fact in _facts(state, row, passages_by_context[str(row["id"])])
         ]
 
     upserted = upsert_rows(repo, promotion.branch, facts, promotion.origin)
-    hashes = [str(r["content_hash"]) for r in upserted.rows.values() if "content_hash" in r]
-    return Promoted(len(promoted_ids), len(waiting_ids) - len(promoted_ids), hashes)
+    fact_hashes = [
+        str(upserted_row["content_hash"])
+        for upserted_row in upserted.rows.values()
+        if "content_hash" in upserted_row
+    ]
+    return Promoted(len(promoted_ids), len(waiting_ids) - len(promoted_ids), fact_hashes)
 
 
 def _waiting(reading: Reading, promotion: Promotion) -> list[str]:
@@ -105,10 +111,12 @@ def _waiting(reading: Reading, promotion: Promotion) -> list[str]:
         public=True,
     )
     columns = ("created_at", "id", "content_hash", "tags", "expires_at", "summary")
-    rows = [dict(zip(columns, row, strict=True)) for row in _sorted(reading, columns, query)]
-    contexts = [row for row in rows if row["summary"] != REDACTED]
-    promoted_ids = _up_to_date(reading, contexts)
-    return [row_id for row in contexts if (row_id := str(row["id"])) not in promoted_ids]
+    scanned_rows = [
+        dict(zip(columns, row, strict=True)) for row in _sorted(reading, columns, query)
+    ]
+    contexts = [row for row in scanned_rows if row["summary"] != REDACTED]
+    up_to_date_ids = _up_to_date(reading, contexts)
+    return [row_id for row in contexts if (row_id := str(row["id"])) not in up_to_date_ids]
 
 
 def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[tuple[Cell, ...]]:
@@ -123,34 +131,40 @@ def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set
         str(row["origin_id"]): row
         for row in reading.get(FACT, [passage_id(row_id, 0) for row_id in context_by_id]).values()
     }
-    count_by_context = {
-        i: passages_noted(context_by_id[i], row["detail"])
-        for i, row in first_fact_by_context.items()
-        if i in context_by_id
+    passage_count_by_context = {
+        context_id: passages_noted(context_by_id[context_id], row["detail"])
+        for context_id, row in first_fact_by_context.items()
+        if context_id in context_by_id
     }
-    unsure_by_context = {
+    unnoted_fact_by_context = {
         row_id: first_fact_by_context[row_id]
-        for row_id, count in count_by_context.items()
+        for row_id, count in passage_count_by_context.items()
         if count is None
     }
-    several_by_context = {row_id: count for row_id, count in count_by_context.items() if count}
+    current_count_by_context = {
+        row_id: count for row_id, count in passage_count_by_context.items() if count
+    }
     later_fact_ids = [
-        passage_id(i, number)
-        for i, count in several_by_context.items()
+        passage_id(context_id, number)
+        for context_id, count in current_count_by_context.items()
         for number in range(1, count + 1)
     ]
-    later_facts = reading.get(FACT, later_fact_ids)
+    later_fact_by_id = reading.get(FACT, later_fact_ids)
 
     def whole(row_id: str, count: int) -> bool:
-        rows = [later_facts.get(passage_id(row_id, number)) for number in range(1, count + 1)]
+        later_rows = [
+            later_fact_by_id.get(passage_id(row_id, number)) for number in range(1, count + 1)
+        ]
         are_noted = all(
-            row and passages_noted(context_by_id[row_id], row["detail"]) for row in rows[:-1]
+            row and passages_noted(context_by_id[row_id], row["detail"]) for row in later_rows[:-1]
         )
-        return are_noted and (rows[-1] is None or rows[-1]["status"] != "active")
+        return are_noted and (later_rows[-1] is None or later_rows[-1]["status"] != "active")
 
-    complete_ids = {row_id for row_id, count in several_by_context.items() if whole(row_id, count)}
+    complete_ids = {
+        row_id for row_id, count in current_count_by_context.items() if whole(row_id, count)
+    }
     return complete_ids | _last_made_from_current(
-        reading, [context_by_id[row_id] for row_id in unsure_by_context]
+        reading, [context_by_id[row_id] for row_id in unnoted_fact_by_context]
     )
 
 
@@ -167,16 +181,18 @@ def _last_made_from_current(reading: Reading, contexts: Sequence[Mapping[str, Ce
         edits_by_fact.setdefault(str(edit["row_id"]), []).append(edit)
 
     def last(fact: str) -> bool:
-        begin = f"{_PROMOTED} from "
-        own_edits = edits_by_fact.get(fact, ())
-        edit_ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(begin)]
+        reason_start = f"{_PROMOTED} from "
+        fact_edits = edits_by_fact.get(fact, ())
+        promotion_edit_ids = [
+            edit["id"] for edit in fact_edits if str(edit["reason"]).startswith(reason_start)
+        ]
         if fact in reading.mask.rows:  # a masked row hides the reasons of its edits too
-            edit_ids = [
+            promotion_edit_ids = [
                 edit["id"]
-                for edit in own_edits
+                for edit in fact_edits
                 if edit["id"] == _edit_id(context_by_first_fact[fact])
             ]
-        return edit_ids[-1:] == [_edit_id(context_by_first_fact[fact])]
+        return promotion_edit_ids[-1:] == [_edit_id(context_by_first_fact[fact])]
 
     return {str(row["id"]) for fact, row in context_by_first_fact.items() if last(fact)}
 
@@ -201,12 +217,17 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         "valid_until": None,
     }
     facts = [
-        KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **columns}, origin_id=row_id)
-        for number, text in enumerate(passages)
+        KeyedRow(
+            FACT,
+            passage_id(row_id, passage_number),
+            {"fact_text": passage, **columns},
+            origin_id=row_id,
+        )
+        for passage_number, passage in enumerate(passages)
     ]
-    outdated_facts = reading.get(FACT, passage_ids(row_id)[len(facts) :])
+    surplus_fact_by_id = reading.get(FACT, passage_ids(row_id)[len(facts) :])
     first_fact_row = new_row(FACT, facts[0].id, dict(facts[0].columns), Origin(), 0)
-    edit: Mapping[str, Cell] = {
+    promotion_edit: Mapping[str, Cell] = {
         "row_id": facts[0].id,
         "row_kind": FACT.table,
         "cell": "fact_text",
@@ -216,7 +237,10 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
     basis_edits = [basis_columns(FACT, fact.id, [context]) for fact in facts]
     return [
         *facts,
-        *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in basis_edits),
-        *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in outdated_facts),
-        KeyedRow(EDIT, _edit_id(context), edit),
+        *(
+            KeyedRow(EDIT, basis_id(str(basis_edit["row_id"]), basis_edit), basis_edit)
+            for basis_edit in basis_edits
+        ),
+        *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in surplus_fact_by_id),
+        KeyedRow(EDIT, _edit_id(context), promotion_edit),
     ]

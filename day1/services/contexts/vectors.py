@@ -31,16 +31,23 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
     """
     import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
-    passages_of = [embedder.passages(text) for text in texts]
-    passage_vectors = embedder.embed([passage for passages in passages_of for passage in passages])
+    passages_by_text = [embedder.passages(text) for text in texts]
+    passage_vectors = embedder.embed(
+        [passage for passages in passages_by_text for passage in passages]
+    )
     vectors: list[Vector] = []
-    start = 0
-    for passages in passages_of:
-        text_passages = passage_vectors[start : start + len(passages)]
-        start += len(passages)
-        mean = text_passages[0] if len(text_passages) == 1 else text_passages.mean(axis=0)
-        vectors.append(mean / np.linalg.norm(mean) if len(text_passages) > 1 else mean)
-    return TextVectors(vectors, sum(len(passages) > 1 for passages in passages_of))
+    first_passage_index = 0
+    for passages in passages_by_text:
+        passage_vectors_of_text = passage_vectors[
+            first_passage_index : first_passage_index + len(passages)
+        ]
+        first_passage_index += len(passages)
+        if len(passages) == 1:
+            vectors.append(passage_vectors_of_text[0])
+        else:
+            mean_vector = passage_vectors_of_text.mean(axis=0)
+            vectors.append(mean_vector / np.linalg.norm(mean_vector))
+    return TextVectors(vectors, sum(len(passages) > 1 for passages in passages_by_text))
 
 
 def embeds(embedder: Embedder | None) -> bool:
@@ -70,9 +77,11 @@ def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float
     if embedder is None:
         return [True] * len(pairs)
     try:
-        same_length = [len(vector) == embedder.dimension for _, vector in pairs]
+        length_matches = [len(vector) == embedder.dimension for _, vector in pairs]
         texts = dict.fromkeys(
-            t for (t, _), is_same_length in zip(pairs, same_length, strict=True) if is_same_length
+            text
+            for (text, _), is_same_length in zip(pairs, length_matches, strict=True)
+            if is_same_length
         )
         own_vectors = text_vectors(embedder, list(texts)).vectors if texts else ()
     except EmbedderUnavailable:
@@ -80,5 +89,5 @@ def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float
     vector_by_text = dict(zip(texts, own_vectors, strict=True))
     return [
         not is_same_length or float(vector_by_text[text] @ unit(vector)) < SAME
-        for (text, vector), is_same_length in zip(pairs, same_length, strict=True)
+        for (text, vector), is_same_length in zip(pairs, length_matches, strict=True)
     ]

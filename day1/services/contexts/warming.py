@@ -52,13 +52,13 @@ def warm(
         IndexBehind: nothing can be written to the index now.
     """
     embedder = the_embedder(engine)
-    name, branch_id = branch
-    with engine.store.reading(Ref(branch=name)) as reading:
+    branch_name, branch_id = branch
+    with engine.store.reading(Ref(branch=branch_name)) as reading:
         catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
-        texts = _texts(reading, engine, space, since, now)
-    waiting_texts = engine.index.vectors.waiting(embedder, texts)
-    embed_first(engine, embedder, waiting_texts)
-    return len(waiting_texts)
+        text_ids = _texts(reading, engine, space, since, now)
+    waiting_ids = engine.index.vectors.waiting(embedder, text_ids)
+    embed_first(engine, embedder, waiting_ids)
+    return len(waiting_ids)
 
 
 def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId]) -> None:
@@ -68,16 +68,18 @@ def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId
         EmbedderUnavailable: there is no model.
         IndexBehind: nothing can be written to the index now.
     """
-    worker = engine.embedding_s is not None
-    is_time_over = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
+    has_worker = engine.embedding_s is not None
+    time_budget = TimeBudget(
+        engine.embedding_s if has_worker and engine.embedding_s else _PATIENCE_S
+    )
     pending_count = len(texts)
-    while pending_count and not is_time_over():
-        embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), is_time_over)
-        count_before, pending_count = (
+    while pending_count and not time_budget():
+        embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), time_budget)
+        previous_count, pending_count = (
             pending_count,
             len(engine.index.vectors.waiting(embedder, texts)),
         )
-        if pending_count == count_before:  # another process embeds them
+        if pending_count == previous_count:  # another process embeds them
             return
 
 
@@ -87,12 +89,12 @@ def embed_soon(
     """Index new facts and embed them first; return notes on anything that must wait."""
     if not hashes:
         return []
-    name, branch_id = branch
+    branch_name, branch_id = branch
     try:
-        with engine.store.reading(Ref(branch=name)) as reading:
+        with engine.store.reading(Ref(branch=branch_name)) as reading:
             catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
-        text_ids = engine.index.words.known(FACT, hashes)
-        embed_first(engine, embedder, list(text_ids.values()))
+        text_id_by_hash = engine.index.words.known(FACT, hashes)
+        embed_first(engine, embedder, list(text_id_by_hash.values()))
     except (IndexBehind, IndexLost, EmbedderUnavailable):
         return ["The vectors of the new facts follow later."]
     return []
@@ -101,7 +103,7 @@ def embed_soon(
 def _texts(
     reading: Reading, engine: SearchEngine, space: str | None, since: int | None, now: int
 ) -> list[TextId]:
-    texts: list[TextId] = []
+    text_ids: list[TextId] = []
     for kind in (FACT, OBSERVATION):
         active_query = active_rows(kind, inactive=False)
         query = Query(
@@ -111,6 +113,8 @@ def _texts(
             alive_at=now,
             public=True,
         )
-        hashes = {str(content) for (content,) in reading.scan(kind, ("content_hash",), query)}
-        texts += engine.index.words.known(kind, sorted(hashes)).values()
-    return texts
+        hashes = {
+            str(content_hash) for (content_hash,) in reading.scan(kind, ("content_hash",), query)
+        }
+        text_ids += engine.index.words.known(kind, sorted(hashes)).values()
+    return text_ids

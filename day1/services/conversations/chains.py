@@ -35,10 +35,12 @@ class LogKey:
 
     @property
     def row_id(self) -> str:
-        """The id of the message, on all branches; it has the time of a UUID of version 7."""
+        """The id of the message, on all branches; it has the time of a key that is a UUID 7."""
         uuid_match = _UUID7.fullmatch(self.key)
-        at = None if uuid_match is None else int("".join(uuid_match.groups()), 16) * _MILLISECOND
-        return derived_id(MESSAGE.prefix, at, "log", self.space or "", self.key)
+        uuid_time = (
+            None if uuid_match is None else int("".join(uuid_match.groups()), 16) * _MILLISECOND
+        )
+        return derived_id(MESSAGE.prefix, uuid_time, "log", self.space or "", self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,16 @@ class Link:
     id: str
     previous_id: str | None
     is_there: bool = True
-    """Whether the branch has it; else it was removed, and only its place in the chain is known."""
+    """Whether the branch has the message; else it was removed, and only its place is known."""
     is_shown: bool = True
-    """Whether its words may be read: they are neither removed nor redacted."""
+    """Whether the message's words may be read: it is neither removed nor redacted."""
 
 
 class Chains:
     """The chains of a state; the messages of a conversation are looked up together."""
 
     def __init__(self, repo: Repository, reading: Reading) -> None:
-        """Look nothing up yet."""
+        """Prepare to follow chains of a state; messages are looked up when they are needed."""
         self._repo, self._reading = repo, reading
         self._links: dict[str, Link] = {}
         self._looked_up: set[Cell] = set()
@@ -75,13 +77,13 @@ class Chains:
         """
         if not self._link(end, limit).is_there:
             raise _missing(end)
-        ids: list[str] = []
+        shown_ids: list[str] = []
         for link in self.links(end, limit):
-            ids += [link.id] if link.is_shown else []
-            if len(ids) == limit:
+            shown_ids += [link.id] if link.is_shown else []
+            if len(shown_ids) == limit:
                 break
-        rows = self._reading.get(MESSAGE, ids)
-        return [rows[row_id] for row_id in reversed(ids)]
+        row_by_id = self._reading.get(MESSAGE, shown_ids)
+        return [row_by_id[row_id] for row_id in reversed(shown_ids)]
 
     def links(self, end: str, expected: int | None = None) -> Iterator[Link]:
         """Yield the messages of a chain from its end to its beginning.
@@ -94,9 +96,9 @@ class Chains:
             NotFound: a message is nowhere.
         """
         row_id: str | None = end
-        passed: set[str] = set()  # a damaged file may hold a circle
-        while row_id is not None and row_id not in passed:
-            passed.add(row_id)
+        visited_ids: set[str] = set()  # a damaged file may hold a circle
+        while row_id is not None and row_id not in visited_ids:
+            visited_ids.add(row_id)
             link = self._link(row_id, expected)
             yield link
             row_id = link.previous_id
@@ -107,10 +109,14 @@ class Chains:
             if row is None:
                 self._look_up_removed(row_id)
             else:
-                of = row["conversation_id"]
+                conversation_id = row["conversation_id"]
                 # What is not among the newest messages may be anywhere: the next time all are read.
-                self._look_up(self._reading, of, None if of in self._looked_up else expected)
-                self._looked_up.add(of)
+                self._look_up(
+                    self._reading,
+                    conversation_id,
+                    None if conversation_id in self._looked_up else expected,
+                )
+                self._looked_up.add(conversation_id)
                 self._links[row_id] = _link((row_id, row["previous_id"], row["content_hash"]))
         return self._links[row_id]
 
@@ -121,34 +127,36 @@ class Chains:
         if newest is not None:
             query = Query(equal=equal, order="created_at", descending=True, limit=newest)
         is_past = reading is not self._reading
-        for values in reading.scan(MESSAGE, ("id", *_COLUMNS), query):
-            link = _link(values)
+        for cells in reading.scan(MESSAGE, ("id", *_COLUMNS), query):
+            link = _link(cells)
             if is_past:
                 link = Link(link.id, link.previous_id, is_there=False, is_shown=False)
             self._links.setdefault(link.id, link)
 
     def _look_up_removed(self, row_id: str) -> None:
-        """Find in the past what a removed message followed.
+        """Find in the past the message that a removed message followed.
 
         Raises:
             NotFound: no past of the branch has the message.
         """
-        removals = self._reading.find(EDIT, Query(equal={"row_id": row_id, "cell": WHOLE}))
-        removed_at = max((int(edit["created_at"] or 0) for edit in removals), default=None)
+        removal_edits = self._reading.find(EDIT, Query(equal={"row_id": row_id, "cell": WHOLE}))
+        removed_at = max((int(edit["created_at"] or 0) for edit in removal_edits), default=None)
         commits = self._reading.log() if removed_at is not None else ()
-        before = next((each.id for each in commits if each.ts < (removed_at or 0)), None)
-        if before is None:
+        commit_before = next(
+            (commit.id for commit in commits if commit.ts < (removed_at or 0)), None
+        )
+        if commit_before is None:
             raise _missing(row_id)
-        with self._repo.store.reading(Ref(commit=before)) as past:
-            row = past.get(MESSAGE, [row_id], _COLUMNS).get(row_id)
+        with self._repo.store.reading(Ref(commit=commit_before)) as past_reading:
+            row = past_reading.get(MESSAGE, [row_id], _COLUMNS).get(row_id)
             if row is None:
                 raise _missing(row_id)
-            present_ids = set(self._links)
-            self._look_up(past, row["conversation_id"])
+            earlier_ids = set(self._links)
+            self._look_up(past_reading, row["conversation_id"])
             # Of the past only what is not there any more: the present is looked up when needed.
-            looked_up = [each for each in self._links if each not in present_ids]
-            for there in self._reading.get(MESSAGE, looked_up, ("previous_id",)):
-                del self._links[there]
+            past_ids = [link_id for link_id in self._links if link_id not in earlier_ids]
+            for present_id in self._reading.get(MESSAGE, past_ids, ("previous_id",)):
+                del self._links[present_id]
 
 
 def _link(values: tuple[Cell, ...]) -> Link:
@@ -157,4 +165,7 @@ def _link(values: tuple[Cell, ...]) -> Link:
 
 
 def _missing(row_id: str) -> NotFound:
-    return NotFound("There is no message with this key in the log, on this branch.", id=row_id)
+    return NotFound(
+        "The log has no message with this key on this branch: check the key and the branch.",
+        id=row_id,
+    )

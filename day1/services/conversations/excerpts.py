@@ -23,7 +23,7 @@ class Excerpt:
     """The messages of a conversation up to one of them."""
 
     branch: str
-    """The branch that it was read on."""
+    """The branch that the conversation was read on."""
     conversation: Row
     messages: Sequence[Row]
     """The messages in sequence."""
@@ -49,38 +49,40 @@ def copy_conversation(repo: Repository, branch: Branch, excerpt: Excerpt, origin
         RequestReused: the request id was used before, for other messages.
     """
     with repo.store.adding(branch.name) as work:
-        conversation_id, added = _copy(repo, work, excerpt, origin)
-    return Copied(conversation_id, added, BranchAfter.of(work, added))
+        conversation_id, added_count = _copy(repo, work, excerpt, origin)
+    return Copied(conversation_id, added_count, BranchAfter.of(work, added_count))
 
 
 def _copy(repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin) -> tuple[str, int]:
     def copied(row: Row, row_id: str) -> Row:
-        new: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
-        return {**row, **new, "origin_id": row["id"], "origin_branch": excerpt.branch}
+        new_columns: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
+        return {**row, **new_columns, "origin_id": row["id"], "origin_branch": excerpt.branch}
 
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
     conversation, messages = excerpt.conversation, excerpt.messages
-    same_origin = {"origin_id": conversation["id"]}
-    if written_by(work, CONVERSATION, conversation_id, same_origin) is not None:
+    origin_columns = {"origin_id": conversation["id"]}
+    if written_by(work, CONVERSATION, conversation_id, origin_columns) is not None:
         if not _has_copies(work, conversation_id, messages):
             raise reused(conversation_id)
         return conversation_id, 0
     work.add(CONVERSATION, [{**copied(conversation, conversation_id), **asdict(origin)}])
     # Sorted, since rows of the same time are read in the order of their ids.
-    ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
-    message_with_ids = zip(messages, ids, [None, *ids], strict=False)
-    rows = [
-        {**copied(row, new), "conversation_id": conversation_id, "previous_id": previous}
-        for row, new, previous in message_with_ids
+    message_ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
+    messages_with_ids = zip(messages, message_ids, [None, *message_ids], strict=False)
+    copied_rows = [
+        {**copied(row, new_id), "conversation_id": conversation_id, "previous_id": previous_id}
+        for row, new_id, previous_id in messages_with_ids
     ]
-    work.add(MESSAGE, rows)
-    return conversation_id, len(rows) + 1
+    work.add(MESSAGE, copied_rows)
+    return conversation_id, len(copied_rows) + 1
 
 
 def _has_copies(work: Additions, conversation_id: str, messages: Sequence[Row]) -> bool:
     query = Query(equal={"conversation_id": conversation_id})
-    copied_ids = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
-    return copied_ids == {row["id"] for row in messages}
+    copied_origin_ids = {
+        origin_id for (origin_id,) in work.scan(MESSAGE, ("origin_id",), query)
+    } - {None}
+    return copied_origin_ids == {row["id"] for row in messages}
 
 
 def part_of(
@@ -96,19 +98,19 @@ def part_of(
         NotFound: it is not on the branch that is read; the message names branches that have it.
         InvalidRequest: the conversation has fewer than `first` messages.
     """
-    conversations = reading.get(CONVERSATION, [conversation_id])
-    if not conversations:
+    conversation_by_id = reading.get(CONVERSATION, [conversation_id])
+    if not conversation_by_id:
         raise unknown_conversation(repo, conversation_id, str(reading.branch))
-    messages = messages_of(repo, reading, conversation_id)
-    if first is not None and first > len(messages):
+    placed_messages = messages_of(repo, reading, conversation_id)
+    if first is not None and first > len(placed_messages):
         raise InvalidRequest(
-            f"The conversation has {len(messages)} messages on {reading.branch!r}, so none from "
-            f"{first} on: begin at an earlier message.",
-            messages=len(messages),
+            f"The conversation has {len(placed_messages)} messages on {reading.branch!r}, so "
+            f"none from {first} on: begin at an earlier message.",
+            messages=len(placed_messages),
             branch=reading.branch,
         )
-    chosen_messages = [row for _, row in messages[(first or 1) - 1 : last]]
-    return {CONVERSATION: list(conversations.values()), MESSAGE: chosen_messages}
+    chosen_messages = [row for _, row in placed_messages[(first or 1) - 1 : last]]
+    return {CONVERSATION: list(conversation_by_id.values()), MESSAGE: chosen_messages}
 
 
 def up_to(
@@ -119,22 +121,22 @@ def up_to(
     Raises:
         NotFound: no branch has the conversation, or it does not have the message.
     """
-    source = next(branches_with(repo, MESSAGE, message_id, branches), None)
-    source = source or next(
+    source_branch = next(branches_with(repo, MESSAGE, message_id, branches), None)
+    source_branch = source_branch or next(
         branches_with(repo, CONVERSATION, conversation_id, branches), branches[-1]
     )
-    with repo.store.reading(Ref(branch=source)) as reading:
-        excerpt_rows = part_of(repo, reading, conversation_id)
-    ids = [row["id"] for row in excerpt_rows[MESSAGE]]
-    if message_id not in ids:
+    with repo.store.reading(Ref(branch=source_branch)) as reading:
+        rows_by_kind = part_of(repo, reading, conversation_id)
+    message_ids = [row["id"] for row in rows_by_kind[MESSAGE]]
+    if message_id not in message_ids:
         raise NotFound(
             f"{conversation_id} has no message {message_id!r}.",
             Advice("{memory_search_messages} finds them."),
             conversation_id=conversation_id,
             message_id=message_id,
         )
-    messages = excerpt_rows[MESSAGE][: ids.index(message_id) + 1]
-    return Excerpt(source, excerpt_rows[CONVERSATION][0], messages)
+    messages = rows_by_kind[MESSAGE][: message_ids.index(message_id) + 1]
+    return Excerpt(source_branch, rows_by_kind[CONVERSATION][0], messages)
 
 
 # Picking
@@ -166,15 +168,20 @@ def pick_conversation(repo: Repository, target: Branch, pick: Pick, branch: str)
         NotFound: no branch has the conversation.
         InvalidRequest: the conversation ends before the first message to copy.
     """
-    sources = branches_with(repo, CONVERSATION, pick.conversation_id, (branch,))
-    source = next((name for name in sources if name != target.name), target.name)
-    with repo.store.reading(Ref(branch=source)) as reading:
-        rows = part_of(repo, reading, pick.conversation_id, pick.first, pick.last)
+    source_branches = branches_with(repo, CONVERSATION, pick.conversation_id, (branch,))
+    source_branch = next(
+        (branch_name for branch_name in source_branches if branch_name != target.name), target.name
+    )
+    with repo.store.reading(Ref(branch=source_branch)) as reading:
+        rows_by_kind = part_of(repo, reading, pick.conversation_id, pick.first, pick.last)
     with repo.store.changing(target.name) as work:
-        copied = put(work, target.name, rows, back=True)
-        line = f"pick {pick.conversation_id} from {source} into {target.name}: {copied.total} rows"
-        commit = commit_copy(work, copied, "pick", line)
-    return Picked(copied, commit or work.tip)
+        copied_rows = put(work, target.name, rows_by_kind, back=True)
+        commit_line = (
+            f"pick {pick.conversation_id} from {source_branch} into {target.name}: "
+            f"{copied_rows.total} rows"
+        )
+        commit = commit_copy(work, copied_rows, "pick", commit_line)
+    return Picked(copied_rows, commit or work.tip)
 
 
 # Finding
@@ -182,18 +189,18 @@ def pick_conversation(repo: Repository, target: Branch, pick: Pick, branch: str)
 
 def unknown_conversation(repo: Repository, conversation_id: str, branch: str) -> NotFound:
     """Build the error for a conversation that the branch lacks; it names branches that have it."""
-    names = list(branches_with(repo, CONVERSATION, conversation_id))
-    if names:
+    branch_names = list(branches_with(repo, CONVERSATION, conversation_id))
+    if branch_names:
         advice = Advice(
-            "It is on {branches}: {memory_cherry_pick_conversation} brings it.",
-            branches=", ".join(names[:10]),
+            "It is on {branches}: {memory_cherry_pick_conversation} copies it to your branch.",
+            branches=", ".join(branch_names[:10]),
         )
     else:
-        advice = Advice("No branch has it; {memory_list_conversations} shows those there are.")
+        advice = Advice("No branch has it; {memory_list_conversations} lists the conversations.")
     return NotFound(
         f"There is no conversation {conversation_id!r} on {branch!r}.",
         advice,
         conversation_id=conversation_id,
         branch=branch,
-        branches=names,
+        branches=branch_names,
     )

@@ -76,25 +76,31 @@ def append(repo: Repository, branch: Branch, batch: Batch, origin: Origin) -> Ap
     conversation_id = batch.at.conversation_id
     with repo.store.adding(branch.name) as work:
         # Rows of one time are read in the order of their ids.
-        ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in batch.messages)
-        columns = [
-            {**complete(MESSAGE, new.columns), "conversation_id": conversation_id}
-            for new in batch.messages
+        message_ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in batch.messages)
+        message_columns = [
+            {**complete(MESSAGE, new_message.columns), "conversation_id": conversation_id}
+            for new_message in batch.messages
         ]
-        if repo.of_request and _appended_before(work, ids, columns):
-            return AppendedMessages(ids, BranchAfter.of(work, 0))
-        is_new = not work.get(CONVERSATION, [conversation_id])
-        if is_new:
+        if repo.of_request and _appended_before(work, message_ids, message_columns):
+            return AppendedMessages(message_ids, BranchAfter.of(work, 0))
+        is_new_conversation = not work.get(CONVERSATION, [conversation_id])
+        if is_new_conversation:
             work.add(CONVERSATION, [conversation_row(batch, origin, work.now)])
-        last = None if is_new else last_message(repo, work, conversation_id)
+        last_id = None if is_new_conversation else last_message(repo, work, conversation_id)
         work.add(
             MESSAGE,
             [
-                new_row(MESSAGE, row_id, {**values, "previous_id": previous}, origin, work.now)
-                for row_id, values, previous in zip(ids, columns, [last, *ids[:-1]], strict=True)
+                new_row(
+                    MESSAGE, message_id, {**columns, "previous_id": previous_id}, origin, work.now
+                )
+                for message_id, columns, previous_id in zip(
+                    message_ids, message_columns, [last_id, *message_ids[:-1]], strict=True
+                )
             ],
         )
-    return AppendedMessages(ids, BranchAfter.of(work, len(ids) + is_new))
+    return AppendedMessages(
+        message_ids, BranchAfter.of(work, len(message_ids) + is_new_conversation)
+    )
 
 
 def conversation_row(batch: Batch, origin: Origin, now: int) -> Row:
@@ -111,8 +117,8 @@ def _appended_before(work: Additions, ids: Sequence[str], columns: Sequence[Row]
     """Whether an earlier call of the same request appended these messages."""
     if written_by(work, MESSAGE, ids[0], columns[0]) is None:
         return False
-    for row_id, values in zip(ids, columns, strict=True):
-        if written_by(work, MESSAGE, row_id, values) is None:
+    for row_id, row_columns in zip(ids, columns, strict=True):
+        if written_by(work, MESSAGE, row_id, row_columns) is None:
             raise reused(row_id)
     return True
 
@@ -134,14 +140,18 @@ def newest(
     if limit is None:
         rows = [row for _, row in messages_of(repo, reading, at.conversation_id)]
         return [row for row in rows if _is_visible(row)]
-    count = limit
+    read_count = limit
     while True:
-        ids = _last_ids(repo, reading, at.conversation_id, count)
-        rows_by_id = reading.get(MESSAGE, ids)
-        visible = [rows_by_id[i] for i in ids if i in rows_by_id and _is_visible(rows_by_id[i])]
-        if len(visible) >= limit or len(ids) < count:
-            return visible[-limit:]
-        count *= 2  # redacted messages took some of the places
+        last_ids = _last_ids(repo, reading, at.conversation_id, read_count)
+        row_by_id = reading.get(MESSAGE, last_ids)
+        visible_rows = [
+            row_by_id[row_id]
+            for row_id in last_ids
+            if row_id in row_by_id and _is_visible(row_by_id[row_id])
+        ]
+        if len(visible_rows) >= limit or len(last_ids) < read_count:
+            return visible_rows[-limit:]
+        read_count *= 2  # redacted messages took some of the places
 
 
 def _is_visible(row: Row) -> bool:
@@ -150,20 +160,21 @@ def _is_visible(row: Row) -> bool:
 
 def _last_ids(repo: Repository, reading: Reading, conversation_id: str, count: int) -> list[str]:
     """Return the ids of the last messages of a conversation, in sequence."""
-    equal = {"conversation_id": conversation_id}
-    query = Query(equal=equal, order="created_at", descending=True, limit=count)
-    rows = sorted(
+    equal_columns = {"conversation_id": conversation_id}
+    query = Query(equal=equal_columns, order="created_at", descending=True, limit=count)
+    scanned_messages = sorted(
         (int(created_at or 0), str(row_id), previous_id)
         for row_id, previous_id, created_at in reading.scan(
             MESSAGE, ("id", "previous_id", "created_at"), query
         )
     )
-    ids = [row_id for _, row_id, _ in rows]
+    message_ids = [row_id for _, row_id, _ in scanned_messages]
     is_chain = all(
-        previous == row_id for (_, _, previous), row_id in zip(rows[1:], ids, strict=False)
+        followed_id == row_id
+        for (_, _, followed_id), row_id in zip(scanned_messages[1:], message_ids, strict=False)
     )
-    if not rows or (is_chain and not may_have_brought(reading, rows[0][0])):
-        return ids
+    if not scanned_messages or (is_chain and not may_have_brought(reading, scanned_messages[0][0])):
+        return message_ids
     return order_of(repo, reading, conversation_id)[-count:]
 
 
@@ -186,36 +197,38 @@ def remove(repo: Repository, branch: Branch, cut: Cut, origin: Origin) -> Remove
 
     The conversation stays, also without messages.
     """
-    with repo.store.adding(branch.name) as adding:
-        before = _removed_before(adding, cut)
-        rows = [] if before else _rows_to_remove(repo, adding, cut)
-        if not rows:
-            return RemovedMessages(before, adding.tip, adding.pending.count)
+    with repo.store.adding(branch.name) as adding_unit:
+        earlier_removed_ids = _removed_before(adding_unit, cut)
+        message_rows = [] if earlier_removed_ids else _rows_to_remove(repo, adding_unit, cut)
+        if not message_rows:
+            return RemovedMessages(earlier_removed_ids, adding_unit.tip, adding_unit.pending.count)
         # A redacted message may follow the last one that is shown.
-        is_end = cut.last in {None, last_message(repo, adding, cut.at.conversation_id)}
-        work = adding.to_change()
-        Editor(repo, work, origin).remove([(MESSAGE, row) for row in rows])
-        line = f"remove {len(rows)} messages of {cut.at.conversation_id}"
-        tip = work.commit(Message("remove", line, meta={FROM_THE_END: is_end}))
-        return RemovedMessages([str(row["id"]) for row in rows], tip, 0)
+        is_cut_at_end = cut.last in {None, last_message(repo, adding_unit, cut.at.conversation_id)}
+        work = adding_unit.to_change()
+        Editor(repo, work, origin).remove([(MESSAGE, row) for row in message_rows])
+        commit_line = f"remove {len(message_rows)} messages of {cut.at.conversation_id}"
+        tip = work.commit(Message("remove", commit_line, meta={FROM_THE_END: is_cut_at_end}))
+        return RemovedMessages([str(row["id"]) for row in message_rows], tip, 0)
 
 
 def _rows_to_remove(repo: Repository, reading: Reading, cut: Cut) -> list[Row]:
     if cut.last is not None:
-        rows = newest(repo, reading, cut.at, 1)
-        return [row for row in rows if row["id"] == cut.last]
-    ids = order_of(repo, reading, cut.at.conversation_id)
+        newest_rows = newest(repo, reading, cut.at, 1)
+        return [row for row in newest_rows if row["id"] == cut.last]
+    message_ids = order_of(repo, reading, cut.at.conversation_id)
     if cut.after is not None:
-        ids = ids[ids.index(cut.after) + 1 :] if cut.after in ids else []
-    rows_by_id = reading.get(MESSAGE, ids)
-    return [rows_by_id[row_id] for row_id in ids]
+        message_ids = (
+            message_ids[message_ids.index(cut.after) + 1 :] if cut.after in message_ids else []
+        )
+    row_by_id = reading.get(MESSAGE, message_ids)
+    return [row_by_id[row_id] for row_id in message_ids]
 
 
 def _removed_before(reading: Reading, cut: Cut) -> list[str]:
     """Return the ids of the messages that an earlier call of the same request removed."""
-    edits = {} if cut.first_edit is None else reading.get(EDIT, [cut.first_edit])
-    times = {edit["created_at"] for edit in edits.values()}
-    if not times:
+    edit_by_id = {} if cut.first_edit is None else reading.get(EDIT, [cut.first_edit])
+    edit_times = {edit["created_at"] for edit in edit_by_id.values()}
+    if not edit_times:
         return []
-    query = Query(among={"created_at": [*times]}, equal={"cell": WHOLE})
+    query = Query(among={"created_at": [*edit_times]}, equal={"cell": WHOLE})
     return [str(edit["row_id"]) for edit in reading.find(EDIT, query)]

@@ -30,38 +30,51 @@ def recent_conversations(
     It reads the messages of the `limit` newest and of the `limit` most recently active ones.
     """
     newest_query = Query(equal=equal, order="created_at", descending=True, limit=limit)
-    ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest_query)]
-    if len(ids) == limit:
-        ids += _active(reading, equal, limit)
-    rows = reading.get(CONVERSATION, ids)
-    messages_query = Query(among={"conversation_id": [*rows]})
-    keys_by_conversation: dict[str, list[tuple[int, str]]] = {}
+    conversation_ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest_query)]
+    if len(conversation_ids) == limit:
+        conversation_ids += _active(reading, equal, limit)
+    row_by_id = reading.get(CONVERSATION, conversation_ids)
+    messages_query = Query(among={"conversation_id": [*row_by_id]})
+    times_and_ids_by_conversation: dict[str, list[tuple[int, str]]] = {}
     for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), messages_query):
-        keys_by_conversation.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
+        times_and_ids_by_conversation.setdefault(str(row[0]), []).append(
+            (int(row[1] or 0), str(row[2]))
+        )
 
     def updated(conversation_id: str) -> int:
-        newest = max(keys_by_conversation.get(conversation_id, ()), default=None)
-        return int(rows[conversation_id]["created_at"] or 0) if newest is None else newest[0]
+        newest_time_and_id = max(
+            times_and_ids_by_conversation.get(conversation_id, ()), default=None
+        )
+        return (
+            int(row_by_id[conversation_id]["created_at"] or 0)
+            if newest_time_and_id is None
+            else newest_time_and_id[0]
+        )
 
-    shown_ids = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
+    shown_ids = sorted(
+        row_by_id,
+        key=lambda conversation_id: (updated(conversation_id), conversation_id),
+        reverse=True,
+    )[:limit]
     first_id_by_conversation = {
-        i: min(keys_by_conversation[i])[1]
-        for i in shown_ids
-        if rows[i]["title"] is None and i in keys_by_conversation
+        conversation_id: min(times_and_ids_by_conversation[conversation_id])[1]
+        for conversation_id in shown_ids
+        if row_by_id[conversation_id]["title"] is None
+        and conversation_id in times_and_ids_by_conversation
     }
-    first_messages = reading.get(MESSAGE, [*first_id_by_conversation.values()])
+    first_message_by_id = reading.get(MESSAGE, [*first_id_by_conversation.values()])
     title_by_id = {
-        i: _headline(str(first_messages[first]["content"]))
-        for i, first in first_id_by_conversation.items()
+        conversation_id: _headline(str(first_message_by_id[first_id]["content"]))
+        for conversation_id, first_id in first_id_by_conversation.items()
     }
     return [
         ListedConversation(
-            rows[i],
-            title_by_id.get(i) or text_of(rows[i]["title"]),
-            len(keys_by_conversation.get(i, ())),
-            updated(i),
+            row_by_id[conversation_id],
+            title_by_id.get(conversation_id) or text_of(row_by_id[conversation_id]["title"]),
+            len(times_and_ids_by_conversation.get(conversation_id, ())),
+            updated(conversation_id),
         )
-        for i in shown_ids
+        for conversation_id in shown_ids
     ]
 
 
@@ -70,8 +83,8 @@ def messages_within(store: Store, ref: Ref, equal: Mapping[str, Cell]) -> dict[s
     if not equal:
         return {}
     with store.reading(ref) as reading:
-        rows = reading.scan(CONVERSATION, ("id",), Query(equal=equal))
-    return {"conversation_id": [row[0] for row in rows]}
+        conversation_rows = reading.scan(CONVERSATION, ("id",), Query(equal=equal))
+    return {"conversation_id": [row[0] for row in conversation_rows]}
 
 
 def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str]:
@@ -79,17 +92,20 @@ def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str
     scan_limit = 8 * limit
     while True:
         newest_query = Query(order="created_at", descending=True, limit=scan_limit)
-        messages = reading.scan(MESSAGE, ("conversation_id",), newest_query)
-        ids = list(dict.fromkeys(str(row[0]) for row in messages))
-        rows = reading.get(CONVERSATION, ids)
+        message_rows = reading.scan(MESSAGE, ("conversation_id",), newest_query)
+        conversation_ids = list(dict.fromkeys(str(row[0]) for row in message_rows))
+        row_by_id = reading.get(CONVERSATION, conversation_ids)
         matching_ids = [
-            i for i in ids if i in rows and all(rows[i][c] == v for c, v in equal.items())
+            conversation_id
+            for conversation_id in conversation_ids
+            if conversation_id in row_by_id
+            and all(row_by_id[conversation_id][column] == value for column, value in equal.items())
         ]
-        if len(matching_ids) >= limit or len(messages) < scan_limit:
+        if len(matching_ids) >= limit or len(message_rows) < scan_limit:
             return matching_ids[:limit]
         scan_limit *= 4
 
 
 def _headline(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _HEADLINE else f"{words[:_HEADLINE].rstrip()} \u2026"
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= _HEADLINE else f"{one_line[:_HEADLINE].rstrip()} \u2026"

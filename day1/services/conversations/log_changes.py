@@ -34,8 +34,8 @@ class SaidMessages:
     @property
     def row_id(self) -> str:
         """The id of the chain's last message, or of the conversation if it gets no message."""
-        last = self.keys[-1] if self.keys else self.after
-        return self.batch.at.conversation_id if last is None else last.row_id
+        last_key = self.keys[-1] if self.keys else self.after
+        return self.batch.at.conversation_id if last_key is None else last_key.row_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class UnsaidMessages:
     ends: Sequence[LogKey]
     """The last messages of the chains; those that are not there are passed over."""
     space: str | None
-    """The log, and the space of the entries that name messages; the spaces below it, too."""
+    """The space that names the log; entries in it and in the spaces below it name messages."""
     named_at: Sequence[str]
     """The members of the entries that name messages: by a key, or a list of keys."""
     reason: str | None = None
@@ -64,24 +64,26 @@ def say(work: Work, said: SaidMessages, origin: Origin) -> str:
     """
     if said.after is not None and not work.get(MESSAGE, [said.after.row_id], ("previous_id",)):
         raise NotFound(
-            "The message to go on from is not in the log, on this branch: read what is there, and "
-            "go on from another one.",
+            "The message to continue from is not in the log on this branch: read the log, and "
+            "continue from one of its messages.",
             key=said.after.key,
         )
     row_ids = [key.row_id for key in said.keys]
-    present, removed_ids = work.get(MESSAGE, row_ids), _removed_ids(work, row_ids)
+    row_by_id, removed_ids = work.get(MESSAGE, row_ids), _removed_ids(work, row_ids)
     new_rows: list[Row] = []
     previous_id = None if said.after is None else said.after.row_id
     for key, row_id, message in zip(said.keys, row_ids, said.batch.messages, strict=True):
         columns = {**complete(MESSAGE, message.columns), "previous_id": previous_id}
-        row = present.get(row_id)
-        if row_id in removed_ids or (row is not None and not _is_same(row, columns)):
+        present_row = row_by_id.get(row_id)
+        if row_id in removed_ids or (
+            present_row is not None and not _is_same(present_row, columns)
+        ):
             raise Conflict(
-                "The key of a message is that of another one, or of one that was removed: give "
+                "The key of a message belongs to another message, maybe to a removed one: give "
                 "each message a key of its own.",
                 key=key.key,
             )
-        if row is None:
+        if present_row is None:
             columns["conversation_id"] = said.batch.at.conversation_id
             new_rows.append({"id": row_id, **columns})
         previous_id = row_id
@@ -93,25 +95,27 @@ def say(work: Work, said: SaidMessages, origin: Origin) -> str:
 def _add(work: Work, batch: Batch, rows: Sequence[Row], origin: Origin) -> None:
     if not work.get(CONVERSATION, [batch.at.conversation_id], ("title",)):
         work.add(CONVERSATION, [conversation_row(batch, origin, work.now)])
-    made_rows = []
+    complete_rows = []
     for row in rows:
         # Messages of one time would be read in the order of their ids, which follow from keys.
         work.not_before(work.now)
-        made_rows.append(new_row(MESSAGE, str(row["id"]), row, origin, work.now))
-    work.add(MESSAGE, made_rows)
+        complete_rows.append(new_row(MESSAGE, str(row["id"]), row, origin, work.now))
+    work.add(MESSAGE, complete_rows)
 
 
 def _removed_ids(work: Work, row_ids: Sequence[str]) -> set[str]:
     """Return the ids of messages that were there and are not there any more."""
     if not row_ids:
         return set()
-    edited = work.scan(EDIT, ("row_id",), Query(among={"row_id": row_ids}))
-    edited_ids = list({str(row_id) for (row_id,) in edited})
+    edited_rows = work.scan(EDIT, ("row_id",), Query(among={"row_id": row_ids}))
+    edited_ids = list({str(row_id) for (row_id,) in edited_rows})
     return set(edited_ids) - work.get(MESSAGE, edited_ids, ("previous_id",)).keys()
 
 
 def _is_same(row: Row, columns: Mapping[str, object]) -> bool:
-    return row["content_hash"] == REDACTED_HASH or all(row[c] == columns[c] for c in columns)
+    return row["content_hash"] == REDACTED_HASH or all(
+        row[column] == columns[column] for column in columns
+    )
 
 
 def unsay(repo: Repository, work: Work, unsaid: UnsaidMessages, origin: Origin) -> str:
@@ -120,24 +124,37 @@ def unsay(repo: Repository, work: Work, unsaid: UnsaidMessages, origin: Origin) 
     Returns `remove`, or nothing if there are no such messages.
     """
     chains = Chains(repo, work)
-    of_conversation = Query(equal={"conversation_id": unsaid.conversation_id})
-    own_ids = [str(row_id) for (row_id,) in work.scan(MESSAGE, ("id",), of_conversation)]
-    ids = dict.fromkeys(
-        [*own_ids, *(row_id for end in unsaid.ends for row_id in _before(chains, end.row_id))]
+    conversation_query = Query(equal={"conversation_id": unsaid.conversation_id})
+    conversation_message_ids = [
+        str(row_id) for (row_id,) in work.scan(MESSAGE, ("id",), conversation_query)
+    ]
+    candidate_ids = dict.fromkeys(
+        [
+            *conversation_message_ids,
+            *(row_id for end_key in unsaid.ends for row_id in _before(chains, end_key.row_id)),
+        ]
     )
-    kept_ids = _named_ids(work, chains, unsaid) if ids else set()
-    gone_rows = work.get(MESSAGE, [row_id for row_id in ids if row_id not in kept_ids])
-    counts = Counter(str(row["conversation_id"]) for row in gone_rows.values())
-    emptied = [i for i, n in counts.items() if work.count(MESSAGE, {"conversation_id": i}) == n]
-    rows: list[tuple[Kind, Row]] = [(MESSAGE, row) for row in gone_rows.values()]
-    rows += [(CONVERSATION, row) for row in work.get(CONVERSATION, emptied).values()]
-    if rows:
-        Editor(repo, work, origin, unsaid.reason).remove(rows)
-    return "remove" if rows else ""
+    named_ids = _named_ids(work, chains, unsaid) if candidate_ids else set()
+    removed_row_by_id = work.get(
+        MESSAGE, [row_id for row_id in candidate_ids if row_id not in named_ids]
+    )
+    removed_count_by_conversation = Counter(
+        str(row["conversation_id"]) for row in removed_row_by_id.values()
+    )
+    emptied_ids = [
+        conversation_id
+        for conversation_id, removed_count in removed_count_by_conversation.items()
+        if work.count(MESSAGE, {"conversation_id": conversation_id}) == removed_count
+    ]
+    kinds_and_rows: list[tuple[Kind, Row]] = [(MESSAGE, row) for row in removed_row_by_id.values()]
+    kinds_and_rows += [(CONVERSATION, row) for row in work.get(CONVERSATION, emptied_ids).values()]
+    if kinds_and_rows:
+        Editor(repo, work, origin, unsaid.reason).remove(kinds_and_rows)
+    return "remove" if kinds_and_rows else ""
 
 
 def _before(chains: Chains, row_id: str) -> Iterator[str]:
-    """Yield the ids of a chain that are there, from its end to the first one that is nowhere."""
+    """Yield the ids of a chain's present messages, from its end back to the first unknown one."""
     try:
         for link in chains.links(row_id):
             if link.is_there:
@@ -149,16 +166,20 @@ def _before(chains: Chains, row_id: str) -> Iterator[str]:
 def _named_ids(work: Work, chains: Chains, unsaid: UnsaidMessages) -> set[str]:
     """Return the ids of the messages that entries of the log name, and of those before them."""
     query = EntryQuery(work.now, {"space": unsaid.space})
-    ids: set[str] = set()
+    message_ids: set[str] = set()
     for entry in entries.read(work, entries.find(work, query)):
-        value = entry.value if isinstance(entry.value, dict) else {}
-        names = [value.get(member) for member in unsaid.named_at]
-        keys = [key for name in names for key in (name if isinstance(name, list) else [name])]
+        entry_value = entry.value if isinstance(entry.value, dict) else {}
+        member_values = [entry_value.get(member) for member in unsaid.named_at]
+        keys = [
+            key
+            for member_value in member_values
+            for key in (member_value if isinstance(member_value, list) else [member_value])
+        ]
         for key in keys:
             if not isinstance(key, str):
                 continue
             for row_id in _before(chains, LogKey(unsaid.space, key).row_id):
-                if row_id in ids:
+                if row_id in message_ids:
                     break
-                ids.add(row_id)
-    return ids
+                message_ids.add(row_id)
+    return message_ids

@@ -104,27 +104,29 @@ def add_message(
     """
     message_id, conversation_id = repo.new_id(MESSAGE.prefix, work.now), request.conversation_id
     message = request.message
-    columns = complete(MESSAGE, message.columns)
+    message_columns = complete(MESSAGE, message.columns)
     if request.request_id is not None:
-        same_conversation: Row = (
+        conversation_column: Row = (
             {} if conversation_id is None else {"conversation_id": conversation_id}
         )
-        first_written = written_by(work, MESSAGE, message_id, {**columns, **same_conversation})
-        if first_written is not None:
-            return _logged_before(repo, work, first_written)
-    count, last_before, is_new = 0, None, conversation_id is None
+        earlier_message = written_by(
+            work, MESSAGE, message_id, {**message_columns, **conversation_column}
+        )
+        if earlier_message is not None:
+            return _logged_before(repo, work, earlier_message)
+    message_count, previous_id, is_new_conversation = 0, None, conversation_id is None
     if conversation_id is None:
-        conversation: Row = {"title": request.title, "happened_at": message.happened_at}
-        conversation["space"] = request.space
-        conversation_id = start_conversation(repo, work, origin, conversation)
+        conversation_columns: Row = {"title": request.title, "happened_at": message.happened_at}
+        conversation_columns["space"] = request.space
+        conversation_id = start_conversation(repo, work, origin, conversation_columns)
     elif not work.get(CONVERSATION, [conversation_id]):
         return None
     else:
-        count = work.count(MESSAGE, {"conversation_id": conversation_id})
-        last_before = last_message(repo, work, conversation_id)
-    columns |= {"conversation_id": conversation_id, "previous_id": last_before}
-    work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
-    return LoggedMessage(message_id, conversation_id, count + 1, 1 + is_new)
+        message_count = work.count(MESSAGE, {"conversation_id": conversation_id})
+        previous_id = last_message(repo, work, conversation_id)
+    message_columns |= {"conversation_id": conversation_id, "previous_id": previous_id}
+    work.add(MESSAGE, [new_row(MESSAGE, message_id, message_columns, origin, work.now)])
+    return LoggedMessage(message_id, conversation_id, message_count + 1, 1 + is_new_conversation)
 
 
 def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMessage:
@@ -139,21 +141,21 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     Messages are added at the end, so the newest is the last, unless a commit brought messages to
     the branch or removed some since. Only then all messages of the conversation are ordered.
     """
-    equal = {"conversation_id": conversation_id}
-    query = Query(equal=equal, order="created_at", descending=True, limit=1)
+    equal_columns = {"conversation_id": conversation_id}
+    query = Query(equal=equal_columns, order="created_at", descending=True, limit=1)
     newest_messages = work.scan(MESSAGE, ("id", "created_at"), query)
     if not newest_messages:
         return None
-    ((newest, at),) = newest_messages
-    if may_have_brought(work, int(at or 0)):
+    ((newest_id, newest_time),) = newest_messages
+    if may_have_brought(work, int(newest_time or 0)):
         return order_of(repo, work, conversation_id)[-1]
-    return str(newest)
+    return str(newest_id)
 
 
 def may_have_brought(reading: Reading, since: int) -> bool:
     """Whether a commit may have brought messages to a state since an instant, or removed some."""
-    oldest = reading.pending.oldest
-    if oldest is not None and since >= oldest:
+    oldest_pending_time = reading.pending.oldest
+    if oldest_pending_time is not None and since >= oldest_pending_time:
         return False  # pending rows are later than every commit
     for commit in reading.log():
         if commit.ts < since:

@@ -29,9 +29,13 @@ def messages_of(repo: Repository, reading: Reading, conversation_id: str) -> lis
     """Return a conversation's messages in sequence, each with its place, counted from 1."""
     message_rows = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
     row_by_id = {str(row["id"]): row for row in message_rows}
-    links = [Link(i, r["previous_id"], r["created_at"]) for i, r in row_by_id.items()]  # type: ignore[arg-type]  # of these columns
+    links = [
+        Link(message_id, message_row["previous_id"], message_row["created_at"])  # type: ignore[arg-type]  # of these columns
+        for message_id, message_row in row_by_id.items()
+    ]
     return [
-        (place, row_by_id[i]) for place, i in enumerate(_ordered(repo, reading, links), start=1)
+        (place, row_by_id[message_id])
+        for place, message_id in enumerate(_ordered(repo, reading, links), start=1)
     ]
 
 
@@ -55,18 +59,25 @@ def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[st
         if may_bring_messages(commit):
             bringing_commits.append(commit)
     bringing_commits.reverse()
-    ids = [link.id for link in links]
+    message_ids = [link.id for link in links]
 
     @cache
     def present(commit: CommitId) -> frozenset[Cell]:
-        with repo.store.reading(Ref(commit=commit)) as past:
-            return frozenset(r[0] for r in past.scan(MESSAGE, ("id",), Query(among={"id": ids})))
+        with repo.store.reading(Ref(commit=commit)) as past_reading:
+            return frozenset(
+                row[0]
+                for row in past_reading.scan(MESSAGE, ("id",), Query(among={"id": message_ids}))
+            )
 
     def arrival(link: Link) -> int:
-        later = [commit for commit in bringing_commits if commit.ts > link.created_at]
-        place = bisect_left(later, 1, key=lambda commit: link.id in present(commit.id))
-        was_brought = place < len(later) and link.id not in present(later[place].parents[0])
-        return later[place].ts if was_brought else link.created_at
+        later_commits = [commit for commit in bringing_commits if commit.ts > link.created_at]
+        commit_index = bisect_left(
+            later_commits, 1, key=lambda commit: link.id in present(commit.id)
+        )
+        was_brought = commit_index < len(later_commits) and link.id not in present(
+            later_commits[commit_index].parents[0]
+        )
+        return later_commits[commit_index].ts if was_brought else link.created_at
 
     return {link.id: arrival(link) for link in links}
 
@@ -75,5 +86,7 @@ def may_bring_messages(commit: Commit) -> bool:
     """Whether a commit may have brought messages from elsewhere, or removed some between others."""
     if commit.meta.get(FROM_THE_END):
         return False
-    counts = commit.meta.get("counts")
-    return commit.op != "add" and (not isinstance(counts, Mapping) or MESSAGE.table in counts)
+    count_by_table = commit.meta.get("counts")
+    return commit.op != "add" and (
+        not isinstance(count_by_table, Mapping) or MESSAGE.table in count_by_table
+    )

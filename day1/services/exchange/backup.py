@@ -43,25 +43,27 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
         Refused: `file` exists already.
         StoreDamaged: the store is damaged; a backup of it would be worth nothing.
     """
-    with archives.staging(file) as folder:
-        copying.ahead(folder / "store")
+    with archives.staging(file) as staging_folder:
+        copying.ahead(staging_folder / "store")
         _states(repo)  # opens each branch now, so that writers wait for less later
-        copying.ahead(folder / "store")  # copies what was written during the first copy
+        copying.ahead(staging_folder / "store")  # copies what was written during the first copy
         repo.point("backup.ahead")
         try:
-            store_copy = _copy(repo, copying, archives, folder / "store")
+            store_copy = _copy(repo, copying, archives, staging_folder / "store")
         except StoreDamaged:
             # The first copy holds pages of a killed writer that another writer replaced since.
             # Copy everything again while nobody writes; real damage shows again.
-            store_copy = _copy(repo, copying, archives, folder / "again")
+            store_copy = _copy(repo, copying, archives, staging_folder / "again")
         repo.point("backup.copied")
-        parts = archives.parts(store_copy.folder)
-        manifest = Manifest(FORMAT, __version__, store_copy.engine, now, store_copy.content, parts)
-        archives.pack(store_copy.folder, manifest, folder / "archive")
+        file_parts = archives.parts(store_copy.folder)
+        manifest = Manifest(
+            FORMAT, __version__, store_copy.engine, now, store_copy.content, file_parts
+        )
+        archives.pack(store_copy.folder, manifest, staging_folder / "archive")
         repo.point("backup.packed")
-        _unpack(archives, folder / "archive", folder / "check")
+        _unpack(archives, staging_folder / "archive", staging_folder / "check")
         repo.point("backup.checked")
-        archives.publish(folder / "archive", file)
+        archives.publish(staging_folder / "archive", file)
     return Backup(manifest, store_copy.held_s)
 
 
@@ -75,10 +77,10 @@ def restore_backup(
         StoreDamaged: the file is not a backup, or was changed since it was written.
         StoreVersionUnknown: a later day1 wrote it.
     """
-    with archives.staging(folder, folder=True) as workplace:
-        manifest = _unpack(archives, file, workplace / "store")
+    with archives.staging(folder, folder=True) as staging_folder:
+        manifest = _unpack(archives, file, staging_folder / "store")
         point("restore.checked")
-        archives.publish(workplace / "store", folder)
+        archives.publish(staging_folder / "store", folder)
         point("restore.published")
     return manifest
 
@@ -89,34 +91,37 @@ def check_backup(archives: Archives, file: Path, aside: Path) -> Manifest:
     Raises:
         StoreDamaged, StoreVersionUnknown: as `restore_backup`.
     """
-    with archives.staging(aside) as workplace:
-        return _unpack(archives, file, workplace / "store")
+    with archives.staging(aside) as staging_folder:
+        return _unpack(archives, file, staging_folder / "store")
 
 
 def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) -> _Copy:
     """Copy the store while no intent and no unit of work is open."""
     with repo.ledger.exclusive():
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         with copying.rest(folder):
-            states = _states(repo)
-        held_s = time.perf_counter() - started
+            state_by_branch = _states(repo)
+        held_s = time.perf_counter() - start_time
     with archives.opened(folder) as copied_repo:
         content = _content(copied_repo, "check the store with `day1 doctor`")
-        engine = copied_repo.store.capabilities
-    if {b.name: (b.commit, b.waiting) for b in content.branches} != states:
+        capabilities = copied_repo.store.capabilities
+    if {
+        branch_content.name: (branch_content.commit, branch_content.waiting)
+        for branch_content in content.branches
+    } != state_by_branch:
         raise StoreDamaged(
             "The backup's copy differs from the store: check the store with `day1 doctor`."
         )
-    return _Copy(folder, content, f"{engine.engine} {engine.version}", held_s)
+    return _Copy(folder, content, f"{capabilities.engine} {capabilities.version}", held_s)
 
 
 def _states(repo: Repository) -> dict[str, tuple[CommitId, int]]:
     """Return the tip of each branch and the number of its pending rows, by branch name."""
-    states = {}
-    for name in repo.history.branches():
-        with repo.store.reading(Ref(branch=name)) as reading:
-            states[name] = reading.tip, reading.pending.count
-    return states
+    state_by_branch = {}
+    for branch_name in repo.history.branches():
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            state_by_branch[branch_name] = reading.tip, reading.pending.count
+    return state_by_branch
 
 
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
@@ -144,17 +149,19 @@ def _content(copied: Copied, advice: str) -> Content:
         raise StoreDamaged(
             f"The copy has {len(problems)} problems, the first: {problems[0]}: {advice}."
         )
-    hashed_by_commit: dict[str, tuple[int, str]] = {}
-    branches = []
-    for name, commit in sorted(copied.history.branches().items()):
-        with copied.store.reading(Ref(branch=name)) as reading:
+    count_and_hash_by_commit: dict[str, tuple[int, str]] = {}
+    branch_contents = []
+    for branch_name, commit in sorted(copied.history.branches().items()):
+        with copied.store.reading(Ref(branch=branch_name)) as reading:
             pending_count = reading.pending.count
-            count_and_hash = None if pending_count else hashed_by_commit.get(commit)
-            rows, sha256 = count_and_hash or _hashed(reading)
+            count_and_hash = None if pending_count else count_and_hash_by_commit.get(commit)
+            row_count, rows_sha256 = count_and_hash or _hashed(reading)
         if not pending_count:
-            hashed_by_commit[commit] = rows, sha256
-        branches.append(BranchContent(name, commit, pending_count, rows, sha256))
-    return Content(tuple(branches), copied.records())
+            count_and_hash_by_commit[commit] = row_count, rows_sha256
+        branch_contents.append(
+            BranchContent(branch_name, commit, pending_count, row_count, rows_sha256)
+        )
+    return Content(tuple(branch_contents), copied.records())
 
 
 def _hashed(reading: Reading) -> tuple[int, str]:

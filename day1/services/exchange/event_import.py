@@ -47,35 +47,39 @@ def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -
         }
         edits = reading.find(EDIT, Query(among={"row_id": added_ids})) if added_ids else ()
         present_ids |= {str(edit["row_id"]) for edit in edits}
-    return [e for e in events if (e.fact.id if e.name == "add" else e.id) not in present_ids]
+    return [
+        event
+        for event in events
+        if (event.fact.id if event.name == "add" else event.id) not in present_ids
+    ]
 
 
 def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
     """Commit one event, unless its fact was edited, removed or held here; then leave the fact."""
     imported, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
-        _, rows = rows_of(event.fact, origin, work.now)
-        comparison = compare(repo, work, FACT, rows)
+        _, row_by_id = rows_of(event.fact, origin, work.now)
+        comparison = compare(repo, work, FACT, row_by_id)
         present_fact = comparison.present.get(fact_id)
         if event.name == "remove" and present_fact is None:
             return Imported(unchanged=1)
-        if reason := _why_left(work, event, comparison, rows):
-            return Imported(left=[LeftRow(fact_id, branch.name, reason)])
-        edits = ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
+        if left_reason := _why_left(work, event, comparison, row_by_id):
+            return Imported(left=[LeftRow(fact_id, branch.name, left_reason)])
+        import_edits = ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
         if event.name == "remove" and present_fact is not None:
             fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present_fact)))
-            remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), edits)
+            remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), import_edits)
             imported.changed = 1
         elif present_fact is not None:
             # The edit of the text marks the event as imported, even if the text is unchanged.
-            give(work, FACT, present_fact, claimed(FACT, rows.pop(fact_id)), edits)
-            _put_other_parts(work, comparison, rows, replace(edits, always=()))
+            give(work, FACT, present_fact, claimed(FACT, row_by_id.pop(fact_id)), import_edits)
+            _put_other_parts(work, comparison, row_by_id, replace(import_edits, always=()))
             imported.changed = 1
         else:
-            work.add(FACT, list(rows.values()))
+            work.add(FACT, list(row_by_id.values()))
             if event.name == "change":  # the source no longer has the `add` event
-                edited = EditedCells(FACT, rows[fact_id], [_TEXT], edits.reason)
-                add_edits(work, edited, edits.new_id)
+                edited_cells = EditedCells(FACT, row_by_id[fact_id], [_TEXT], import_edits.reason)
+                add_edits(work, edited_cells, import_edits.new_id)
             imported.added = 1
         work.commit(Message("import", _reason(event)))
     return imported
@@ -98,26 +102,32 @@ def _why_left(
     fact_id = event.fact.id
     if comparison.why:
         return next(iter(comparison.why.values()))
-    fact = comparison.present.get(fact_id)
-    groups = () if fact is None else changed_groups(FACT, fact, claimed(FACT, rows[fact_id]))
-    reason = why_left(FACT, fact, groups, edits_of(work, [fact_id]).get(fact_id, ()))
-    return reason or ("held" if held_among(work, [fact_id]) else None)
+    present_fact = comparison.present.get(fact_id)
+    changed_cells = (
+        ()
+        if present_fact is None
+        else changed_groups(FACT, present_fact, claimed(FACT, rows[fact_id]))
+    )
+    left_reason = why_left(
+        FACT, present_fact, changed_cells, edits_of(work, [fact_id]).get(fact_id, ())
+    )
+    return left_reason or ("held" if held_among(work, [fact_id]) else None)
 
 
 def _reason(event: EventDraft) -> str:
     """Return what happened, when, and by whom: the reason of the commit and of its edits."""
-    at = event.fact.happened_at
-    time_phrase = "" if at is None else f" of {show(at)}"
+    event_time = event.fact.happened_at
+    time_phrase = "" if event_time is None else f" of {show(event_time)}"
     return f"{event.said}{time_phrase}{f' by {event.by}' if event.by else ''}"
 
 
 def _ids_of(event: EventDraft) -> NewId:
     """Return a maker of ids for an event's edits; the first edit gets the event's own id."""
-    count = 0
+    id_count = 0
 
     def make(prefix: str, _now: int) -> str:
-        nonlocal count
-        count += 1
-        return event.id if count == 1 else derived_id(prefix, None, event.id, str(count))
+        nonlocal id_count
+        id_count += 1
+        return event.id if id_count == 1 else derived_id(prefix, None, event.id, str(id_count))
 
     return make

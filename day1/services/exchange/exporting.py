@@ -26,7 +26,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Which rows an export has, and whether with the thinking of messages."""
+    """Whether an export includes the thinking of messages, and secret rows."""
 
     thinking: bool
     secrets: bool
@@ -42,9 +42,9 @@ class _Part:
         """
         if held["cell"] != WHOLE:
             return False
-        sides = (read_side(text_of(held[side])) for side in ("ours", "theirs"))
-        mark = mark_of(ref.shown_at or 0, *sides)
-        return mark == EXPIRED_MARK or (mark == SECRET_MARK and not self.secrets)
+        side_values = (read_side(text_of(held[side_column])) for side_column in ("ours", "theirs"))
+        veil_mark = mark_of(ref.shown_at or 0, *side_values)
+        return veil_mark == EXPIRED_MARK or (veil_mark == SECRET_MARK and not self.secrets)
 
 
 def export_branch(
@@ -62,13 +62,13 @@ def export_branch(
         StoreBusy: a row was written meanwhile that needs a newer version than the first line says.
     """
     selection = _Part(with_thinking, with_secrets)
-    version = _version(store, [ref], selection)
-    yield header_line(version, with_secrets=with_secrets)
-    count = 0
-    for line in _rows(store, ref, selection, version):
-        count += 1
+    format_version = _version(store, [ref], selection)
+    yield header_line(format_version, with_secrets=with_secrets)
+    line_count = 0
+    for line in _rows(store, ref, selection, format_version):
+        line_count += 1
         yield line
-    yield end_line(count)
+    yield end_line(line_count)
 
 
 def export_store(
@@ -80,49 +80,52 @@ def export_store(
         StoreBusy: as `export_branch`.
     """
     selection = _Part(with_thinking, with_secrets)
-    ref_by_branch = {s.branch.name: repo.shown(Ref(branch=s.branch.name)) for s in states(repo)}
-    version = _version(repo.store, ref_by_branch.values(), selection)
-    yield header_line(version, with_secrets=with_secrets)
-    count = 0
-    for state in _parents_first(states(repo)):
-        yield branch_line(_line(state))
-        ref = repo.shown(Ref(branch=state.branch.name))
-        for line in _rows(repo.store, ref, selection, version):
-            count += 1
+    ref_by_branch = {
+        open_state.branch.name: repo.shown(Ref(branch=open_state.branch.name))
+        for open_state in states(repo)
+    }
+    format_version = _version(repo.store, ref_by_branch.values(), selection)
+    yield header_line(format_version, with_secrets=with_secrets)
+    line_count = 0
+    for branch_state in _parents_first(states(repo)):
+        yield branch_line(_line(branch_state))
+        ref = repo.shown(Ref(branch=branch_state.branch.name))
+        for line in _rows(repo.store, ref, selection, format_version):
+            line_count += 1
             yield line
-    yield end_line(count)
+    yield end_line(line_count)
 
 
 def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
     """Return the lowest version of the export format that can hold the rows of these states."""
-    version = 1
+    lowest_version = 1
     for ref in refs:
         with store.reading(replace(ref, shown_at=None)) as reading:
             for kind in KINDS:
                 deciding_columns = version_columns(kind)
-                for values in reading.scan(kind, deciding_columns, part.query(ref)):
-                    row = dict(zip(deciding_columns, values, strict=True))
-                    version = max(version, version_of(kind, row))
-                    if version == NEWEST_VERSION:
-                        return version
-    return version
+                for cells in reading.scan(kind, deciding_columns, part.query(ref)):
+                    row = dict(zip(deciding_columns, cells, strict=True))
+                    lowest_version = max(lowest_version, version_of(kind, row))
+                    if lowest_version == NEWEST_VERSION:
+                        return lowest_version
+    return lowest_version
 
 
 def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
-    hidden: set[Cell] = set()
+    hidden_ids: set[Cell] = set()
     with store.reading(replace(ref, shown_at=None)) as reading:
         for kind in KINDS:
             query = part.query(ref)
             if "sensitivity" in kind.column:
                 public_ids = {row[0] for row in reading.scan(kind, ("id",), query)}
-                hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
-            rows = (kind.row(values) for values in reading.scan(kind, kind.columns, query))
+                hidden_ids |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
+            rows = (kind.row(cells) for cells in reading.scan(kind, kind.columns, query))
             # Sorted here: engines do not all collate ids alike.
-            rows_by_id_order = sorted(rows, key=itemgetter("id"))
+            sorted_rows = sorted(rows, key=itemgetter("id"))
             if kind is HELD:
-                hidden |= {row["id"] for row in rows_by_id_order if part.hides(row, ref)}
-            for row in rows_by_id_order:
-                if hidden & {row["id"], row[kind.about], row.get("closes")}:
+                hidden_ids |= {row["id"] for row in sorted_rows if part.hides(row, ref)}
+            for row in sorted_rows:
+                if hidden_ids & {row["id"], row[kind.about], row.get("closes")}:
                     continue
                 if not part.thinking:
                     row.update(dict.fromkeys(kind.private))
@@ -138,8 +141,12 @@ def _parents_first(branch_states: list[BranchState]) -> list[BranchState]:
     parent_by_branch = {state.branch.name: state.parent for state in branch_states}
 
     def depth(name: str) -> int:
-        parent = parent_by_branch[name]
-        return 0 if parent is None or parent not in parent_by_branch else 1 + depth(parent)
+        parent_name = parent_by_branch[name]
+        return (
+            0
+            if parent_name is None or parent_name not in parent_by_branch
+            else 1 + depth(parent_name)
+        )
 
     return sorted(branch_states, key=lambda state: (depth(state.branch.name), state.branch.name))
 

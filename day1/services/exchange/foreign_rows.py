@@ -64,30 +64,38 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
     """Write one unit of drafts to a branch, as a commit if anything in it is new."""
     imported = Imported()
     with repo.store.changing(find_open_again(repo, branch).name) as work:
-        for kind, rows in built(drafts, origin, work.now).items():
-            comparison = compare(repo, work, kind, rows)
-            imported.left += [LeftRow(i, branch.name, why) for i, why in comparison.why.items()]
+        for kind, row_by_id in built(drafts, origin, work.now).items():
+            comparison = compare(repo, work, kind, row_by_id)
+            imported.left += [
+                LeftRow(left_id, branch.name, reason) for left_id, reason in comparison.why.items()
+            ]
             new_rows: list[Row] = []
             for row_id in comparison.differing:
                 if row_id in comparison.why:
                     continue
                 if row_id not in comparison.present:
-                    new_rows.append(rows[row_id])
+                    new_rows.append(row_by_id[row_id])
                     continue
-                values = claimed(kind, rows[row_id])
-                give(work, kind, comparison.present[row_id], values, ImportEdits(repo.new_id))
+                claimed_columns = claimed(kind, row_by_id[row_id])
+                give(
+                    work,
+                    kind,
+                    comparison.present[row_id],
+                    claimed_columns,
+                    ImportEdits(repo.new_id),
+                )
                 imported.changed += 1
             work.add(kind, new_rows)
-            surplus = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
+            surplus_ids = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
             remove(
                 work,
                 kind,
-                [comparison.present[row_id] for row_id in surplus],
+                [comparison.present[row_id] for row_id in surplus_ids],
                 ImportEdits(repo.new_id),
             )
             imported.added += len(new_rows)
-            imported.changed += len(surplus)
-            imported.unchanged += len(rows) - len(comparison.differing)
+            imported.changed += len(surplus_ids)
+            imported.unchanged += len(row_by_id) - len(comparison.differing)
         commit_unit(work, imported)
     return imported
 
@@ -108,38 +116,46 @@ class Comparison:
 def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -> Comparison:
     """Compare the rows of a source with the branch's rows of the same ids."""
     row_by_id = work.get(kind, list(rows))
-    wholes = {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
-    whole_by_part = {i: row_id for row_id, row in row_by_id.items() for i in part_ids(kind, row)}
-    surplus = work.get(kind, [i for i in whole_by_part if i not in rows]) if whole_by_part else {}
-    wholes |= {row_id: whole_by_part[row_id] for row_id in surplus}
-    row_by_id |= surplus
+    text_id_by_row = (
+        {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
+    )
+    text_id_by_part = {
+        part_id: row_id for row_id, row in row_by_id.items() for part_id in part_ids(kind, row)
+    }
+    surplus_row_by_id = (
+        work.get(kind, [part_id for part_id in text_id_by_part if part_id not in rows])
+        if text_id_by_part
+        else {}
+    )
+    text_id_by_row |= {row_id: text_id_by_part[row_id] for row_id in surplus_row_by_id}
+    row_by_id |= surplus_row_by_id
     cells_by_row: dict[str, Sequence[str]] = {
-        row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
-        for row_id, before in row_by_id.items()
+        row_id: changed_groups(kind, present_row, claimed(kind, rows[row_id]))
+        for row_id, present_row in row_by_id.items()
         if row_id in rows
     }
-    cells_by_row |= dict.fromkeys(surplus, (kind.text or WHOLE,))
+    cells_by_row |= dict.fromkeys(surplus_row_by_id, (kind.text or WHOLE,))
     differing_ids = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
-    doubtful_ids = [*differing_ids, *surplus]
-    edits = edits_of(work, doubtful_ids)
-    undecided_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
-    masked_ids = redacted_among(repo, row_by_id, wholes, doubtful_ids)
-    reason_by_row: dict[str, LeftReason] = {}
+    doubtful_ids = [*differing_ids, *surplus_row_by_id]
+    edits_by_row = edits_of(work, doubtful_ids)
+    held_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
+    redacted_text_ids = redacted_among(repo, row_by_id, text_id_by_row, doubtful_ids)
+    reason_by_text: dict[str, LeftReason] = {}
     for row_id in doubtful_ids:
-        whole = wholes.get(row_id, row_id)
-        row_edits: Sequence[Row] = edits.get(row_id, ())
-        row_edits = _since_removed(row_edits) if whole != row_id else row_edits
-        why = why_left(kind, row_by_id.get(row_id), cells_by_row.get(row_id, ()), row_edits)
-        if why or row_id in undecided_ids or whole in masked_ids:
-            reason_by_row.setdefault(
-                whole, why or ("held" if row_id in undecided_ids else "redacted")
+        text_id = text_id_by_row.get(row_id, row_id)
+        row_edits: Sequence[Row] = edits_by_row.get(row_id, ())
+        row_edits = _since_removed(row_edits) if text_id != row_id else row_edits
+        left_reason = why_left(kind, row_by_id.get(row_id), cells_by_row.get(row_id, ()), row_edits)
+        if left_reason or row_id in held_ids or text_id in redacted_text_ids:
+            reason_by_text.setdefault(
+                text_id, left_reason or ("held" if row_id in held_ids else "redacted")
             )
-    why_by_id = {
-        i: reason_by_row[whole_id]
-        for i in doubtful_ids
-        if (whole_id := wholes.get(i, i)) in reason_by_row
+    reason_by_id = {
+        row_id: reason_by_text[doubtful_text_id]
+        for row_id in doubtful_ids
+        if (doubtful_text_id := text_id_by_row.get(row_id, row_id)) in reason_by_text
     }
-    return Comparison(row_by_id, differing_ids, list(surplus), why_by_id)
+    return Comparison(row_by_id, differing_ids, list(surplus_row_by_id), reason_by_id)
 
 
 def _whole(kind: Kind, row: Row) -> str:
@@ -160,79 +176,89 @@ def redacted_among(
     open_to_doubt: Sequence[str],
 ) -> set[str]:
     """Find texts of which a part is redacted: cutting the text anew would show its words."""
-    whole_ids = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
-    if not whole_ids:
+    text_ids = {
+        wholes[doubtful_id]
+        for doubtful_id in open_to_doubt
+        if wholes.get(doubtful_id, doubtful_id) != doubtful_id
+    }
+    if not text_ids:
         return set()
-    hashes = repo.ledger.mask().hashes
+    redacted_hashes = repo.ledger.mask().hashes
     return {
         wholes[row_id]
         for row_id, row in present.items()
-        if wholes.get(row_id) in whole_ids and row["content_hash"] in hashes
+        if wholes.get(row_id) in text_ids and row["content_hash"] in redacted_hashes
     }
 
 
 def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
     """Return the edits of a part after import last removed it (its text was shorter for a time)."""
-    removal_places = [
-        place for place, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT
+    removal_positions = [
+        position
+        for position, edit in enumerate(edits)
+        if edit["cell"] == WHOLE and edit["agent_id"] == AGENT
     ]
-    return edits[removal_places[-1] + 1 :] if removal_places else edits
+    return edits[removal_positions[-1] + 1 :] if removal_positions else edits
 
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:
     """Build the rows of drafts, by kind and id; of two drafts with one id the first counts."""
     rows_by_kind: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
-        kind, rows = rows_of(draft, origin, now)
-        rows_of_kind = rows_by_kind.setdefault(kind, {})
-        if draft.id not in rows_of_kind:
-            rows_of_kind |= rows
+        kind, row_by_id = rows_of(draft, origin, now)
+        built_row_by_id = rows_by_kind.setdefault(kind, {})
+        if draft.id not in built_row_by_id:
+            built_row_by_id |= row_by_id
     return rows_by_kind
 
 
 def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row]]:
     """Build the kind and the rows of a draft, by id: one, or a long text's parts in order."""
-    kind, row = _row_of(draft, origin, now)
-    if kind.text is None or len(str(row[kind.text])) <= MAX_TEXT:
-        return kind, {draft.id: row}
+    kind, draft_row = _row_of(draft, origin, now)
+    if kind.text is None or len(str(draft_row[kind.text])) <= MAX_TEXT:
+        return kind, {draft.id: draft_row}
     row_by_id: dict[str, Row] = {}
-    for row_id, text in parts_of(draft.id, str(row[kind.text])):
-        row_by_id[row_id] = {
-            **row,
-            "id": row_id,
-            kind.text: text,
-            "content_hash": content_hash(text),
+    for part_id, part_text in parts_of(draft.id, str(draft_row[kind.text])):
+        row_by_id[part_id] = {
+            **draft_row,
+            "id": part_id,
+            kind.text: part_text,
+            "content_hash": content_hash(part_text),
         }
-        row = {**row, "raw_input": None} if kind is OBSERVATION else row
+        draft_row = {**draft_row, "raw_input": None} if kind is OBSERVATION else draft_row
     return kind, row_by_id
 
 
 def _row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
     """Build the row of a draft; its text may be too long for one row."""
-    at = draft.happened_at
+    happened_at = draft.happened_at
     match draft:
         case FactDraft():
-            text, category = cleaned(draft.text), draft.category
+            cleaned_text, category = cleaned(draft.text), draft.category
             category = None if category is None else cleaned(category)[:_MAX_NAME]
-            fact = NewFact(text, category, happened_at=at, space=draft.space)
-            row = fact_row(draft.id, fact, origin, now)
+            new_fact = NewFact(cleaned_text, category, happened_at=happened_at, space=draft.space)
+            row = fact_row(draft.id, new_fact, origin, now)
             if draft.superseded_by is not None:
                 row |= {"status": "superseded", "superseded_by": draft.superseded_by}
             return FACT, row
         case ObservationDraft():
-            observation = NewObservation(
+            new_observation = NewObservation(
                 draft.observation_type,
                 cleaned(draft.summary),
                 draft.tool_name,
                 draft.raw_input,
-                happened_at=at,
+                happened_at=happened_at,
             )
-            return OBSERVATION, observation_row(draft.id, observation, origin, now)
+            return OBSERVATION, observation_row(draft.id, new_observation, origin, now)
         case RelationDraft():
-            triple = (draft.source_entity, draft.relation_type, draft.target_entity)
-            start, relation_type, end = (cleaned(name)[:_MAX_NAME] for name in triple)
-            relation = NewRelation(start, relation_type, end, happened_at=at)
-            return RELATION, relation_row(draft.id, relation, origin, now)
+            names = (draft.source_entity, draft.relation_type, draft.target_entity)
+            source_entity, relation_type, target_entity = (
+                cleaned(name)[:_MAX_NAME] for name in names
+            )
+            new_relation = NewRelation(
+                source_entity, relation_type, target_entity, happened_at=happened_at
+            )
+            return RELATION, relation_row(draft.id, new_relation, origin, now)
 
 
 def row_count(draft: Draft) -> int:
@@ -246,17 +272,17 @@ def row_count(draft: Draft) -> int:
 
 def losses(draft: Draft) -> Iterator[str]:
     """Yield what `rows_of` drops from a draft: ends of long names, NUL characters."""
-    text, triple = "", tuple[str, ...]()
+    text, names = "", tuple[str, ...]()
     match draft:
         case FactDraft():
-            text, triple = draft.text, (draft.category or "",)
+            text, names = draft.text, (draft.category or "",)
         case ObservationDraft():
             text = draft.summary
         case RelationDraft():
-            triple = (draft.source_entity, draft.relation_type, draft.target_entity)
-    if any(len(name.replace("\0", "")) > _MAX_NAME for name in triple):
+            names = (draft.source_entity, draft.relation_type, draft.target_entity)
+    if any(len(name.replace("\0", "")) > _MAX_NAME for name in names):
         yield f"what comes after the first {_MAX_NAME} characters of a name"
-    if any("\0" in part for part in (text, *triple)):
+    if any("\0" in field_text for field_text in (text, *names)):
         yield "NUL characters"
 
 
@@ -276,8 +302,8 @@ def claimed(kind: Kind, row: Row) -> Row:
 
 def held_among(work: Work, row_ids: Sequence[str]) -> set[str]:
     """Find the rows that have an open held item; the item must be decided first."""
-    rows = work.find(HELD, Query(among={"row_id": row_ids})) if row_ids else ()
-    return {item.row_id for item in open_items(rows)}
+    held_rows = work.find(HELD, Query(among={"row_id": row_ids})) if row_ids else ()
+    return {item.row_id for item in open_items(held_rows)}
 
 
 def why_left(
@@ -291,23 +317,28 @@ def why_left(
     if before is None:
         return "removed" if was_removed(edits) else None
     watched_cells = {*kind.claimed, "status"}
-    imported_values = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
-    by_others = any(e["agent_id"] != AGENT and e["cell"] in watched_cells for e in edits)
+    imported_value_by_cell = {
+        edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT
+    }
+    was_edited_by_others = any(
+        edit["agent_id"] != AGENT and edit["cell"] in watched_cells for edit in edits
+    )
     is_restored = any(
-        cell in imported_values and imported_values[cell] != cell_value(kind, before, cell)
+        cell in imported_value_by_cell
+        and imported_value_by_cell[cell] != cell_value(kind, before, cell)
         for cell in groups
     )
-    return "edited" if by_others or is_restored else None
+    return "edited" if was_edited_by_others or is_restored else None
 
 
 def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -> None:
     """Set a row to the values that its source has now; a fact with a new text is unverified."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
-    edited_cells = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
-    edited = EditedCells(kind, {**before, **values}, list(edited_cells), edits.reason)
+    edited_names = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
+    edited_cells = EditedCells(kind, {**before, **values}, list(edited_names), edits.reason)
     work.change(kind, str(before["id"]), values)
-    add_edits(work, edited, edits.new_id)
+    add_edits(work, edited_cells, edits.new_id)
 
 
 def remove(work: Work, kind: Kind, rows: Sequence[Row], edits: ImportEdits) -> None:

@@ -45,12 +45,12 @@ def import_foreign(
     """
     refuse_protected(branch)
     origin = replace(origin, source="import")
-    imported, total, items_done = Imported(), source.total(), 0
+    imported, total_items, items_done = Imported(), source.total(), 0
 
     def drafts() -> Iterator[Item]:
         nonlocal items_done
-        for item in source.items():
-            for draft in item:
+        for item_drafts in source.items():
+            for draft in item_drafts:
                 if not isinstance(draft, EventDraft):
                     for reason in losses(draft):
                         imported.leave_out(reason, draft.id)
@@ -59,17 +59,17 @@ def import_foreign(
 
     try:
         for unit in in_units(drafts(), UNIT_ROWS):
-            for number, written_part in enumerate(_put(repo, branch, unit, origin), start=1):
+            for part_number, written_part in enumerate(_put(repo, branch, unit, origin), start=1):
                 imported.take(written_part)
-                if number % EVENTS == 0:
-                    report(imported.rows, total)
+                if part_number % EVENTS == 0:
+                    report(imported.rows, total_items)
             repo.point("import.after_unit")
-            report(items_done, total)
+            report(items_done, total_items)
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise
-    imported.left_out.update({why: list(places) for why, places in source.left_out.items()})
-    report(items_done, total)
+    imported.left_out.update({reason: list(places) for reason, places in source.left_out.items()})
+    report(items_done, total_items)
     return imported
 
 
@@ -95,10 +95,10 @@ def _put(
 ) -> Iterator[Imported]:
     """Write a unit: all its rows as one commit, then each of its events as a commit."""
     events = [item for item in unit if isinstance(item, EventDraft)]
-    rows: list[Draft] = [item for item in unit if not isinstance(item, EventDraft)]
-    if rows:
-        yield put_rows(repo, branch, rows, origin)
-    new_of_events = new_events(repo, branch, events) if events else []
-    yield Imported(unchanged=len(events) - len(new_of_events))
-    for event in new_of_events:
+    drafts: list[Draft] = [item for item in unit if not isinstance(item, EventDraft)]
+    if drafts:
+        yield put_rows(repo, branch, drafts, origin)
+    missing_events = new_events(repo, branch, events) if events else []
+    yield Imported(unchanged=len(events) - len(missing_events))
+    for event in missing_events:
         yield put_event(repo, branch, event, origin)

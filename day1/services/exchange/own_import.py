@@ -41,26 +41,28 @@ def import_own(
         UnknownBranch, BranchClosed: rows cannot be written to the branch.
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
-    imported, rows_done = Imported(), 0
+    imported, row_count = Imported(), 0
     brought_by_branch: dict[str, Brought] = {}
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
-        target = BranchLine(branch.name)
+        target_line = BranchLine(branch.name)
         for line in parsed(lines):
             if isinstance(line, BranchLine):
-                target = line
+                target_line = line
                 if _enter(repo, line, now):
                     imported.branches.append(line.name)
             else:
-                yield target, line
+                yield target_line, line
 
     try:
         for unit in in_units(rows(), UNIT_ROWS):
-            for target, part in groupby(unit, key=itemgetter(0)):
-                brought = brought_by_branch.setdefault(target.name, Brought())
-                imported.take(_put_own(repo, target, [line for _, line in part], brought))
-            rows_done += len(unit)
-            report(rows_done, None)
+            for target_line, lines_of_branch in groupby(unit, key=itemgetter(0)):
+                brought = brought_by_branch.setdefault(target_line.name, Brought())
+                imported.take(
+                    _put_own(repo, target_line, [line for _, line in lines_of_branch], brought)
+                )
+            row_count += len(unit)
+            report(row_count, None)
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise
@@ -71,12 +73,14 @@ def _put_own(
     repo: Repository, target: BranchLine, lines: Sequence[RowLine], brought: Brought
 ) -> Imported:
     """Write one unit of exported rows to their branch, as a commit if anything in it is new."""
-    by_kind: dict[Kind, list[Row]] = {}
+    rows_by_kind: dict[Kind, list[Row]] = {}
     for line in lines:
-        by_kind.setdefault(line.kind, []).append(line.row)
+        rows_by_kind.setdefault(line.kind, []).append(line.row)
     with repo.store.changing(target.name) as work:
-        copied = put(work, target.name, by_kind, brought=brought)
-        imported = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
+        copied_rows = put(work, target.name, rows_by_kind, brought=brought)
+        imported = Imported(
+            added=copied_rows.total, unchanged=copied_rows.present.total(), left=copied_rows.left
+        )
         if imported.added:
             _check_open(repo, target)
         commit_unit(work, imported)
@@ -112,14 +116,14 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
 
 
 def _create(repo: Repository, line: BranchLine, now: int) -> None:
-    notes = asdict(line)
-    parent_name = notes.pop("parent")
-    parent = None if parent_name is None else repo.ledger.branch(parent_name)
+    branch_fields = asdict(line)
+    parent_name = branch_fields.pop("parent")
+    parent_branch = None if parent_name is None else repo.ledger.branch(parent_name)
     branch = Branch(
         id=repo.new_id("branch", now),
-        parent_id=None if parent is None else parent.id,
+        parent_id=None if parent_branch is None else parent_branch.id,
         fork_commit=first_commit(repo),
         created_at=now,
-        **notes,
+        **branch_fields,
     )
     fork(repo, branch)

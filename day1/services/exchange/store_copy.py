@@ -89,8 +89,8 @@ def begin(
         Conflict: the target is another store, a finished copy, or an unfinished copy that lacks
             columns.
     """
-    first, marks = first_commit(source), target.ledger.records(CopyMark)
-    if any(mark.id == first and not mark.whole for mark in marks):
+    first_commit_id, copy_marks = first_commit(source), target.ledger.records(CopyMark)
+    if any(mark.id == first_commit_id and not mark.whole for mark in copy_marks):
         if old:
             raise Conflict(
                 f"{where} is an unfinished copy by an earlier day1, with fewer columns than this "
@@ -99,14 +99,14 @@ def begin(
             )
         return
     tip_by_branch = target.history.branches()
-    is_empty = tip_by_branch == {MAIN: first_commit(target)} and not target.ledger.branches()
-    if marks or not is_empty or created_at(target) != created_at(source):
+    is_target_empty = tip_by_branch == {MAIN: first_commit(target)} and not target.ledger.branches()
+    if copy_marks or not is_target_empty or created_at(target) != created_at(source):
         raise Conflict(
             f"{where} holds a store already, which is never overwritten: name a place that does "
             "not exist yet.",
             where=where,
         )
-    target.ledger.put(CopyMark(first, now))
+    target.ledger.put(CopyMark(first_commit_id, now))
     target.point("copy.marked")
 
 
@@ -125,28 +125,28 @@ def copy_store(
         replay.follow()
         replay.compare()  # leaves little to do while the source's intents wait
         with source.ledger.exclusive():
-            pending = replay.copy_rest()
+            pending_rows_by_branch = replay.copy_rest()
             records = [carry(record) for record in carried(source.ledger)]
-            heads = source.ledger.heads()
+            branch_id_by_client = source.ledger.heads()
         target.point("copy.replayed")
-        branch_contents = replay.compare(pending)
+        branch_contents = replay.compare(pending_rows_by_branch)
         with target.ledger.transaction():
             for record in records:
                 put(target.ledger, with_new_ids(record, replay.ids))
-            for key, branch_id in heads.items():
-                target.ledger.set_head(key, branch_id)
+            for client_key, branch_id in branch_id_by_client.items():
+                target.ledger.set_head(client_key, branch_id)
             for mark in target.ledger.records(CopyMark):
                 target.ledger.put(replace(mark, whole=True))
             target.point("copy.before_whole")
     target.point("copy.whole")
-    has_moved = source.store.stamp() != replay.stamp
+    has_source_changed = source.store.stamp() != replay.stamp
     return CopiedStore(
         branch_contents,
         commits=len(replay.ids),
         repeated=replay.repeated,
         tags=len(replay.tags),
         records=len(records),
-        moved=has_moved,
+        moved=has_source_changed,
     )
 
 
@@ -156,8 +156,8 @@ class CommitReplay:
     def __init__(self, source: Repository, target: Repository, report: ReportProgress) -> None:
         """Read which commits the target has already."""
         self._source, self._target, self._report = source, target, report
-        first_commit_ids = {first_commit(source): first_commit(target)}
-        self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **first_commit_ids}
+        target_first_by_source = {first_commit(source): first_commit(target)}
+        self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **target_first_by_source}
         """Id of the target's commit, by id of the source's commit."""
         self.repeated = 0
         self.tags: dict[str, CommitId] = {}
@@ -172,32 +172,38 @@ class CommitReplay:
     def follow(self) -> None:
         """Repeat all commits of the source that the target lacks, with tags and branches."""
         self._heads, self.tags = self._source.history.branches(), self._source.history.tags()
-        graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
-        refs = _refs(graph, self._heads, self.tags)
-        missing_commits = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
-        for number, commit in enumerate(missing_commits):
-            if number % _COMMITS_PER_REPORT == 0:
-                self._report(number, len(missing_commits))
-            self._repeat(commit, refs[commit.id])
+        source_commits = self._source.history.graph(
+            sorted({*self._heads.values(), *self.tags.values()})
+        )
+        ref_by_commit = _refs(source_commits, self._heads, self.tags)
+        missing_commits = [
+            source_commit
+            for source_commit in reversed(source_commits)
+            if source_commit.parents and source_commit.id not in self.ids
+        ]
+        for position, commit in enumerate(missing_commits):
+            if position % _COMMITS_PER_REPORT == 0:
+                self._report(position, len(missing_commits))
+            self._repeat(commit, ref_by_commit[commit.id])
         if missing_commits:
             self._report(len(missing_commits), len(missing_commits))
         target_tags = self._target.history.tags()
-        for tag, commit_id in self.tags.items():
-            if tag not in target_tags:
-                self._target.history.tag(tag, self.ids[commit_id])
-        for name, tip in self._heads.items():
-            self._set_branch(name, self.ids[tip])
-        for name in self._refs.keys() - self._heads.keys():
-            self._drop(name)
+        for tag_name, source_commit_id in self.tags.items():
+            if tag_name not in target_tags:
+                self._target.history.tag(tag_name, self.ids[source_commit_id])
+        for branch_name, tip in self._heads.items():
+            self._set_branch(branch_name, self.ids[tip])
+        for branch_name in self._refs.keys() - self._heads.keys():
+            self._drop(branch_name)
 
     def _repeat(self, commit: Commit, ref: str) -> None:
         """Repeat one commit. The commits that it names are older, so the target has them."""
         changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
-        parents = tuple(self.ids[parent] for parent in commit.parents)
-        copied_commit = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
-        self._set_branch(ref, parents[0])
-        commit_id = self._target.store.repeat(ref, copied_commit, self._writes(changes))
-        self.ids[commit.id] = self._refs[ref] = commit_id
+        target_parents = tuple(self.ids[parent] for parent in commit.parents)
+        copied_commit = replace(commit, parents=target_parents, meta=renamed(commit.meta, self.ids))
+        self._set_branch(ref, target_parents[0])
+        target_commit_id = self._target.store.repeat(ref, copied_commit, self._writes(changes))
+        self.ids[commit.id] = self._refs[ref] = target_commit_id
         self.repeated += 1
         self._target.point("copy.after_commit")
         if ref == _helper_ref(commit.id):
@@ -205,10 +211,12 @@ class CommitReplay:
 
     def _leave(self, ref: str, commit: CommitId) -> None:
         """Delete a helper ref once a tag holds its commit, so that there are few refs."""
-        tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
-        for tag in tags:
-            self._target.history.tag(tag, self.ids[commit])
-        if tags:
+        tag_names = [
+            tag_name for tag_name, tagged_commit in self.tags.items() if tagged_commit == commit
+        ]
+        for tag_name in tag_names:
+            self._target.history.tag(tag_name, self.ids[commit])
+        if tag_names:
             self._drop(ref)
 
     def _set_branch(self, ref: str, tip: CommitId) -> None:
@@ -230,12 +238,13 @@ class CommitReplay:
     def _writes(self, changes: Changes) -> Writes:
         """Return the rows of a change for the copy; held items name the copy's commits."""
         writes: Writes = {
-            table: {change.id: change.after for change in rows} for table, rows in changes.items()
+            table: {change.id: change.after for change in row_changes}
+            for table, row_changes in changes.items()
         }
         for row_id, row in writes.get(HELD.table, {}).items():
             if row is not None:
-                source = renamed(row["source_commit"], self.ids)
-                writes[HELD.table][row_id] = {**row, "source_commit": source}
+                source_commit = renamed(row["source_commit"], self.ids)
+                writes[HELD.table][row_id] = {**row, "source_commit": source_commit}
         return writes
 
     def copy_rest(self) -> dict[str, Writes]:
@@ -249,25 +258,32 @@ class CommitReplay:
             self.stamp = self._source.store.stamp()
             self.follow()
             pending_rows_by_branch = {
-                name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
-                for name in history.dirty_branches() & self._heads.keys()
+                branch_name: self._writes(
+                    history.changes(self._heads[branch_name], Ref(branch=branch_name))
+                )
+                for branch_name in history.dirty_branches() & self._heads.keys()
             }
             if history.branches() == self._heads:  # then `pending` holds no committed rows
                 break
         else:
             raise StoreBusy("Others write to the store without a pause: stop them, then try again.")
-        for name, rows in pending_rows_by_branch.items():
-            self._add(name, rows)
+        for branch_name, pending_rows in pending_rows_by_branch.items():
+            self._add(branch_name, pending_rows)
         return pending_rows_by_branch
 
     def _add(self, name: str, rows: Writes) -> None:
         """Add a branch's pending rows, except those that an earlier run added."""
         with self._target.store.adding(name) as work:
             for kind in KINDS:
-                pending = rows.get(kind.table, {})
-                present = work.get(kind, list(pending))
+                pending_row_by_id = rows.get(kind.table, {})
+                present_row_by_id = work.get(kind, list(pending_row_by_id))
                 work.add(
-                    kind, [row for row in pending.values() if row and row["id"] not in present]
+                    kind,
+                    [
+                        row
+                        for row in pending_row_by_id.values()
+                        if row and row["id"] not in present_row_by_id
+                    ],
                 )
 
     def compare(self, pending: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
@@ -278,27 +294,31 @@ class CommitReplay:
         Raises:
             IntegrityBroken: a tag or branch has other rows.
         """
-        for tag, commit in self.tags.items():
-            self._checked_equal(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
-        contents = []
-        for name, tip in sorted(self._heads.items()):
-            rows = (pending or {}).get(name, {})
-            ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
-            count_and_hash = self._checked_equal(f"branch {name!r}", tip, ref, rows)
-            count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
-            contents.append(BranchContent(name, self.ids[tip], count, *count_and_hash))
-        state_by_branch = {content.name: (content.commit, content.waiting) for content in contents}
+        for tag_name, commit in self.tags.items():
+            self._checked_equal(f"tag {tag_name!r}", commit, Ref(commit=self.ids[commit]), {})
+        branch_contents = []
+        for branch_name, tip in sorted(self._heads.items()):
+            pending_rows = (pending or {}).get(branch_name, {})
+            ref = Ref(branch=branch_name) if pending_rows else Ref(commit=self.ids[tip])
+            count_and_hash = self._checked_equal(f"branch {branch_name!r}", tip, ref, pending_rows)
+            pending_count = sum(len(pending_rows.get(kind.table, ())) for kind in MEMORIES)
+            branch_contents.append(
+                BranchContent(branch_name, self.ids[tip], pending_count, *count_and_hash)
+            )
+        state_by_branch = {
+            content.name: (content.commit, content.waiting) for content in branch_contents
+        }
         if pending is not None and self._states() != state_by_branch:
-            raise _unlike("branches are")
-        return tuple(contents)
+            raise _unlike("its branches")
+        return tuple(branch_contents)
 
     def _states(self) -> dict[str, tuple[CommitId, int]]:
         """Return the tips of the target's branches and their numbers of pending rows."""
-        states = {}
-        for name in self._target.history.branches():
-            with self._target.store.reading(Ref(branch=name)) as reading:
-                states[name] = reading.tip, reading.pending.count
-        return states
+        state_by_branch = {}
+        for branch_name in self._target.history.branches():
+            with self._target.store.reading(Ref(branch=branch_name)) as reading:
+                state_by_branch[branch_name] = reading.tip, reading.pending.count
+        return state_by_branch
 
     def _checked_equal(
         self, what: str, commit: CommitId, ref: Ref, pending: Writes
@@ -307,20 +327,20 @@ class CommitReplay:
         if count_and_hash is not None and not pending:
             return count_and_hash
         with self._source.store.reading(Ref(commit=commit)) as reading:
-            source_hashed = _hashed(reading, pending)
+            source_count_and_hash = _hashed(reading, pending)
         with self._target.store.reading(ref) as reading:
-            target_hashed = _hashed(reading, {})
-        if target_hashed != source_hashed:
-            raise _unlike(f"{what} is")
+            target_count_and_hash = _hashed(reading, {})
+        if target_count_and_hash != source_count_and_hash:
+            raise _unlike(what)
         if not pending:
-            self._equal[commit] = target_hashed
-        return target_hashed
+            self._equal[commit] = target_count_and_hash
+        return target_count_and_hash
 
 
 def _unlike(what: str) -> IntegrityBroken:
     return IntegrityBroken(
-        f"The copy's {what} not as in the store: do not use the copy. Remove it, run `day1 doctor` "
-        "on the store, and copy again."
+        f"The copy differs from the store in {what}: do not use the copy. Remove it, run "
+        "`day1 doctor` on the store, and copy again."
     )
 
 
@@ -347,13 +367,16 @@ def _refs(
     Other commits get a helper ref, which is named after the newest of them.
     """
     commit_by_id = {commit.id: commit for commit in graph}
-    tips = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
-    branch_tips = sorted(heads.items(), key=lambda head: head[0] != MAIN)
+    other_tips = [
+        *tags.values(),
+        *(merged_parent for commit in graph for merged_parent in commit.parents[1:]),
+    ]
+    sorted_heads = sorted(heads.items(), key=lambda head: head[0] != MAIN)
     ref_by_commit: dict[CommitId, str] = {}
-    for name, tip in (*branch_tips, *((_helper_ref(tip), tip) for tip in tips)):
+    for ref_name, tip in (*sorted_heads, *((_helper_ref(tip), tip) for tip in other_tips)):
         commit = commit_by_id.get(tip)
         while commit is not None and commit.id not in ref_by_commit:
-            ref_by_commit[commit.id] = name
+            ref_by_commit[commit.id] = ref_name
             commit = commit_by_id[commit.parents[0]] if commit.parents else None
     return ref_by_commit
 

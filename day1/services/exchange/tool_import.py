@@ -47,22 +47,26 @@ def survey(source: ToolMemory) -> Survey:
         ImportBroken: a file, a line or a row cannot be read; `details` names it.
         InvalidRequest: the path holds another kind of source.
     """
-    result = Survey()
-    ids: set[str] = set()
-    for item in source.items():
-        for entry in item:
-            draft = entry.fact if isinstance(entry, EventDraft) else entry
-            result.events += draft is not entry
-            if draft.id not in ids:
-                ids.add(draft.id)
-                _count(result, draft)
-    result.left_out.update({why: list(places) for why, places in source.left_out.items()})
-    return result
+    memory_survey = Survey()
+    draft_ids: set[str] = set()
+    for item_drafts in source.items():
+        for draft_or_event in item_drafts:
+            draft = (
+                draft_or_event.fact if isinstance(draft_or_event, EventDraft) else draft_or_event
+            )
+            memory_survey.events += draft is not draft_or_event
+            if draft.id not in draft_ids:
+                draft_ids.add(draft.id)
+                _count(memory_survey, draft)
+    memory_survey.left_out.update(
+        {reason: list(places) for reason, places in source.left_out.items()}
+    )
+    return memory_survey
 
 
 def _count(result: Survey, draft: Draft) -> None:
-    for why in losses(draft):
-        result.left_out.setdefault(why, []).append(draft.id)
+    for reason in losses(draft):
+        result.left_out.setdefault(reason, []).append(draft.id)
     match draft:
         case FactDraft(text=text):
             result.facts += row_count(draft)
@@ -73,8 +77,8 @@ def _count(result: Survey, draft: Draft) -> None:
             return
     if len(result.samples) < _MAX_SAMPLES:
         result.samples.append(text)
-    if secret := looks_secret(text):
-        result.secrets.setdefault(secret, []).append(draft.id)
+    if secret_kind := looks_secret(text):
+        result.secrets.setdefault(secret_kind, []).append(draft.id)
 
 
 def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Branch:
@@ -86,15 +90,15 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
     Raises:
         Conflict: other processes took every name that was tried.
     """
-    stem = f"import/{branch_part(source)}"
-    date = datetime.fromtimestamp(now / SECOND, UTC).date()
+    name_stem = f"import/{branch_part(source)}"
+    import_date = datetime.fromtimestamp(now / SECOND, UTC).date()
 
     def latest_open_branch() -> Branch | None:
         open_branches = [
             branch
             for branch in repo.ledger.branches()
-            if branch.name.startswith(stem)
-            and _DATED.fullmatch(branch.name.removeprefix(stem))
+            if branch.name.startswith(name_stem)
+            and _DATED.fullmatch(branch.name.removeprefix(name_stem))
             and branch.parent_id == into.id
             and not (branch.closed or branch.archived or branch.retired_tip)
         ]
@@ -104,4 +108,4 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
         new_branch = new_below(repo, into, name, now)
         return replace(new_branch, description=f"Imported from {source}."), ()
 
-    return fork_under(repo, lambda: f"{stem}-{date}", make, latest_open_branch)
+    return fork_under(repo, lambda: f"{name_stem}-{import_date}", make, latest_open_branch)

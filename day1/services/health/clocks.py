@@ -23,10 +23,10 @@ _UNITS = (("day", 86_400 * SECOND), ("hour", 3_600 * SECOND), ("minute", 60 * SE
 
 def lasting(span: int) -> str:
     """Format a span of time (microseconds) in words, in its largest unit."""
-    for name, unit in _UNITS:
-        if span >= unit:
-            count = span // unit
-            return f"{count:,} {name}{'s' * (count != 1)}"
+    for unit_name, unit_microseconds in _UNITS:
+        if span >= unit_microseconds:
+            unit_count = span // unit_microseconds
+            return f"{unit_count:,} {unit_name}{'s' * (unit_count != 1)}"
     return "less than a minute"
 
 
@@ -39,13 +39,13 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """Return the branches more than `TOO_FAR` ahead of the clock: microseconds by name."""
+    """Return how far branches are ahead of the clock, if over `TOO_FAR`: microseconds by name."""
     span_by_branch = {}
-    for name, tip in repo.history.branches().items():
-        with repo.store.reading(Ref(branch=name)) as reading:
-            newest = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
-        if newest - now > TOO_FAR:
-            span_by_branch[name] = newest - now
+    for branch_name, tip in repo.history.branches().items():
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            newest_time = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
+        if newest_time - now > TOO_FAR:
+            span_by_branch[branch_name] = newest_time - now
     return span_by_branch
 
 
@@ -55,37 +55,44 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
     A row gets the same time on all branches, and rows keep their order.
     """
     branch_names = list(ahead(repo, now))
-    times: set[int] = set()
-    for name in branch_names:
-        with repo.store.reading(Ref(branch=name)) as reading:
-            times.update(at for _, _, at in _rows_after(reading, now))
-    new_time_by_old = {at: now + place for place, at in enumerate(sorted(times), start=1)}
-    return [(name, _correct_times(repo, name, new_time_by_old, now)) for name in branch_names]
+    future_times: set[int] = set()
+    for branch_name in branch_names:
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            future_times.update(row_time for _, _, row_time in _rows_after(reading, now))
+    new_time_by_old = {
+        row_time: now + position for position, row_time in enumerate(sorted(future_times), start=1)
+    }
+    return [
+        (branch_name, _correct_times(repo, branch_name, new_time_by_old, now))
+        for branch_name in branch_names
+    ]
 
 
 def _rows_after(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
     for kind in KINDS:
-        for row_id, time in reading.scan(kind, ("id", "created_at"), Query(created_after=now)):
-            yield kind.table, str(row_id), int(time or 0)
+        for row_id, created_at in reading.scan(
+            kind, ("id", "created_at"), Query(created_after=now)
+        ):
+            yield kind.table, str(row_id), int(created_at or 0)
 
 
 def _correct_times(repo: Repository, name: str, new_time_by_old: dict[int, int], now: int) -> int:
-    branch = repo.ledger.branch(name)
+    branch_record = repo.ledger.branch(name)
     old_tip = repo.store.commit_pending(name)
     with repo.store.changing(name) as work:
         row_count = _set_times(work, new_time_by_old, now)
         work.turn_back(now + len(new_time_by_old))
-        text = f"correct the dates of {row_count} rows that a wrong clock wrote"
-        commit = work.commit(Message("change", text))
-    if branch is not None and branch.merged_tip == old_tip:
-        repo.ledger.put_branch(replace(branch, merged_tip=commit))
+        commit_line = f"correct the dates of {row_count} rows that a wrong clock wrote"
+        commit = work.commit(Message("change", commit_line))
+    if branch_record is not None and branch_record.merged_tip == old_tip:
+        repo.ledger.put_branch(replace(branch_record, merged_tip=commit))
     return row_count
 
 
 def _set_times(work: Work, new_time_by_old: dict[int, int], now: int) -> int:
-    later_rows = sorted(_rows_after(work, now), key=lambda row: row[2])
-    for table, row_id, old_time in later_rows:
+    future_rows = sorted(_rows_after(work, now), key=lambda row: row[2])
+    for table, row_id, old_time in future_rows:
         # A row that was added since the rows were listed is later than the others of its branch.
         new_time = new_time_by_old.setdefault(old_time, now + len(new_time_by_old) + 1)
         work.change(BY_TABLE[table], row_id, {"created_at": new_time})
-    return len(later_rows)
+    return len(future_rows)

@@ -29,12 +29,12 @@ _RETRY_S: Final = 600.0
 def live_bytes(repo: Repository) -> int:
     """Estimate the bytes of a store after compaction."""
     tip_by_branch = repo.history.branches()
-    most_rows = 0
-    for name in tip_by_branch:
-        with repo.store.reading(Ref(branch=name)) as reading:
-            most_rows = max(most_rows, sum(reading.count(kind) for kind in KINDS))
+    max_row_count = 0
+    for branch_name in tip_by_branch:
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            max_row_count = max(max_row_count, sum(reading.count(kind) for kind in KINDS))
     commit_count = len(repo.history.graph(list(tip_by_branch.values())))
-    return most_rows * _ROW_BYTES + commit_count * _COMMIT_BYTES
+    return max_row_count * _ROW_BYTES + commit_count * _COMMIT_BYTES
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:

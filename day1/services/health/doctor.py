@@ -74,11 +74,13 @@ def index_state(repo: Repository, search: SearchEngine, branch: Branch) -> Index
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         tip, pending = reading.tip, reading.pending
     try:
-        cursor = search.index.words.cursor(branch.id)
-        waiting = None if search.embedder is None else search.index.vectors.pending(search.embedder)
+        index_cursor = search.index.words.cursor(branch.id)
+        pending_vectors = (
+            None if search.embedder is None else search.index.vectors.pending(search.embedder)
+        )
     except StoreUnavailable:
         return IndexState(None, None)
-    return IndexState(_is_current(cursor, tip, pending), waiting)
+    return IndexState(_is_current(index_cursor, tip, pending), pending_vectors)
 
 
 def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
@@ -87,7 +89,7 @@ def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
 
 def check(repo: Repository, search: SearchEngine, place: StoreLocation) -> Iterator[Finding]:
     """Run all checks, one finding at a time; a check that fails is a finding itself."""
-    checks: dict[str, Callable[[], Finding]] = {
+    check_by_name: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
         "rows": lambda: _rows(repo, place),
         "ledger": lambda: _ledger(repo),
@@ -105,19 +107,19 @@ def check(repo: Repository, search: SearchEngine, place: StoreLocation) -> Itera
         "files": lambda: _files(place),
     }
     if place.failing_chores:
-        checks["chores"] = lambda: _chores(place)
-    for name, run_check in checks.items():
+        check_by_name["chores"] = lambda: _chores(place)
+    for check_name, run_check in check_by_name.items():
         try:
             yield run_check()
         except Day1Error as exc:
-            yield Finding(name, "error", exc.advice)
+            yield Finding(check_name, "error", exc.advice)
 
 
 def _engine(repo: Repository) -> Finding:
-    engine = repo.store.capabilities
-    text = f"{engine.engine} {engine.version}"
+    capabilities = repo.store.capabilities
+    engine_text = f"{capabilities.engine} {capabilities.version}"
     warnings = repo.store.warnings()
-    return Finding("engine", "warn" if warnings else "ok", text, " ".join(warnings) or None)
+    return Finding("engine", "warn" if warnings else "ok", engine_text, " ".join(warnings) or None)
 
 
 def _rows(repo: Repository, place: StoreLocation) -> Finding:
@@ -150,29 +152,34 @@ def _ledger(repo: Repository) -> Finding:
 
 
 def _branches(repo: Repository) -> Finding:
-    refs = repo.history.branches()
-    in_ledger = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
-    unrecorded, without_ref = (sorted(refs.keys() - in_ledger), sorted(in_ledger - refs.keys()))
-    if not unrecorded and not without_ref:
-        return Finding("branches", "ok", f"{len(refs)}, all known to engine and ledger")
-    parts = []
-    if unrecorded:
-        parts.append(f"not in the ledger: {', '.join(unrecorded[:5])}")
-    if without_ref:
-        parts.append(f"not in the engine: {', '.join(without_ref[:5])}")
+    tip_by_branch = repo.history.branches()
+    recorded_names = {
+        branch.name for branch in repo.ledger.branches() if branch.retired_tip is None
+    }
+    unrecorded_names, names_without_ref = (
+        sorted(tip_by_branch.keys() - recorded_names),
+        sorted(recorded_names - tip_by_branch.keys()),
+    )
+    if not unrecorded_names and not names_without_ref:
+        return Finding("branches", "ok", f"{len(tip_by_branch)}, all known to engine and ledger")
+    problems = []
+    if unrecorded_names:
+        problems.append(f"not in the ledger: {', '.join(unrecorded_names[:5])}")
+    if names_without_ref:
+        problems.append(f"not in the engine: {', '.join(names_without_ref[:5])}")
     advice = "`day1 doctor --repair` adds missing branches to the ledger, and removes the others."
-    return Finding("branches", "error", "; ".join(parts), advice)
+    return Finding("branches", "error", "; ".join(problems), advice)
 
 
 def _intents(repo: Repository) -> Finding:
     intents = repo.ledger.open_intents()
     if not intents:
         return Finding("deeds", "ok", "no operation is unfinished")
-    names = ", ".join(sorted({intent.op for intent in intents}))
+    operation_names = ", ".join(sorted({intent.op for intent in intents}))
     return Finding(
         "deeds",
         "warn",
-        f"{len(intents)} unfinished, still running or killed: {names}",
+        f"{len(intents)} unfinished, still running or killed: {operation_names}",
         "If the process still runs, wait. If it was killed, the next command finishes its work.",
     )
 
@@ -181,11 +188,11 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
     span_by_branch = {} if place.now is None else ahead(repo, place.now)
     if not span_by_branch:
         return Finding("times", "ok", "no branch is ahead of the clock")
-    name, largest_span = max(span_by_branch.items(), key=lambda entry: entry[1])
+    branch_name, largest_span = max(span_by_branch.items(), key=lambda entry: entry[1])
     return Finding(
         "times",
         "warn",
-        f"{len(span_by_branch)} of the branches ahead of this machine's clock, {name} by "
+        f"{len(span_by_branch)} of the branches ahead of this machine's clock, {branch_name} by "
         f"{lasting(largest_span)}: "
         "a process wrote with a wrong clock, and later rows got still later times",
         "Set every machine's clock right; then `day1 doctor --repair` gives those memories "
@@ -194,37 +201,39 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
 
 
 def _refs(repo: Repository) -> Finding:
-    count = len(repo.history.branches())
-    text = f"{count} branch{'' if count == 1 else 'es'}"
-    if count < MANY_REFS:
-        return Finding("refs", "ok", text)
-    return Finding("refs", "warn", text, "`day1 gc --retire` retires merged branches.")
+    branch_count = len(repo.history.branches())
+    count_text = f"{branch_count} branch{'' if branch_count == 1 else 'es'}"
+    if branch_count < MANY_REFS:
+        return Finding("refs", "ok", count_text)
+    return Finding("refs", "warn", count_text, "`day1 gc --retire` retires merged branches.")
 
 
 def _space(repo: Repository, place: StoreLocation) -> Finding:
     if place.node:
-        size = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
-        return Finding("space", "ok", f"{size}on the server, which frees unused space itself")
-    text = f"memory.db has {_megabytes(place.store_bytes)}"
+        size_text = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
+        return Finding("space", "ok", f"{size_text}on the server, which frees unused space itself")
+    file_size_text = f"memory.db has {_megabytes(place.store_bytes)}"
     if is_wasteful(repo, place.store_bytes):
-        return Finding("space", "warn", text, "`day1 gc` gives most of it back.")
-    return Finding("space", "ok", text)
+        return Finding("space", "warn", file_size_text, "`day1 gc` gives most of it back.")
+    return Finding("space", "ok", file_size_text)
 
 
 def _disk(place: StoreLocation) -> Finding:
-    free_space = f"{_megabytes(place.free_bytes)} free"
+    free_text = f"{_megabytes(place.free_bytes)} free"
     if place.node:
-        text = f"{free_space} for this machine's index, in {place.node}"
+        index_text = f"{free_text} for this machine's index, in {place.node}"
         if place.free_bytes >= LOW_DISK:
-            return Finding("disk", "ok", text)
-        return Finding("disk", "warn", text, "Free some space, or move the folder: set DAY1_HOME.")
+            return Finding("disk", "ok", index_text)
+        return Finding(
+            "disk", "warn", index_text, "Free some space, or move the folder: set DAY1_HOME."
+        )
     if place.read_only:
         advice = "Give this user write access to the store's folder."
         return Finding("disk", "warn", "the folder is read-only", advice)
     if place.free_bytes < max(LOW_DISK, place.store_bytes):
         advice = "Free some space: compaction needs room for a second copy of memory.db."
-        return Finding("disk", "warn", free_space, advice)
-    return Finding("disk", "ok", free_space)
+        return Finding("disk", "warn", free_text, advice)
+    return Finding("disk", "ok", free_text)
 
 
 def _writing(place: StoreLocation) -> Finding:
@@ -250,46 +259,50 @@ def _model(search: SearchEngine) -> Finding:
 
 
 def _index(repo: Repository, search: SearchEngine) -> Finding:
-    behind, pending_vectors = 0, 0
+    behind_count, pending_vectors = 0, 0
     try:
         for branch in repo.ledger.branches():
             if branch.retired_tip is None:
                 with repo.store.reading(Ref(branch=branch.name)) as reading:
                     tip, pending = reading.tip, reading.pending
-                behind += not _is_current(search.index.words.cursor(branch.id), tip, pending)
+                behind_count += not _is_current(search.index.words.cursor(branch.id), tip, pending)
         if search.embedder is not None:
             pending_vectors = search.index.vectors.pending(search.embedder)
         search.index.check()
     except IndexLost:
-        text = "it was damaged and is empty now; no memory is lost"
-        return Finding("index", "warn", text, "`day1 doctor --repair` builds it again.")
-    text = "every branch is up to date"
-    if behind:
-        text = f"{behind} branch{'' if behind == 1 else 'es'} to index at the next search"
-    return Finding("index", "ok", f"{text}, {pending_vectors} texts wait for a vector")
+        state_text = "it was damaged and is empty now; no memory is lost"
+        return Finding("index", "warn", state_text, "`day1 doctor --repair` builds it again.")
+    state_text = "every branch is up to date"
+    if behind_count:
+        state_text = (
+            f"{behind_count} branch{'' if behind_count == 1 else 'es'} to index at the next search"
+        )
+    return Finding("index", "ok", f"{state_text}, {pending_vectors} texts wait for a vector")
 
 
 def _chroma(place: StoreLocation) -> Finding:
     if place.chroma_trouble:
         advice = "Searches compare all vectors meanwhile: nothing is lost."
         return Finding("chroma", "warn", place.chroma_trouble, advice)
-    text = "a server created collections" if place.chroma else "not used yet"
+    state_text = "a server created collections" if place.chroma else "not used yet"
     if place.chroma_server:
-        text = f"on {place.chroma_server}"
-    return Finding("chroma", "ok", f"{text}; searches without a collection compare all vectors")
+        state_text = f"on {place.chroma_server}"
+    return Finding(
+        "chroma", "ok", f"{state_text}; searches without a collection compare all vectors"
+    )
 
 
 def _hooks(place: StoreLocation) -> Finding:
     if not place.unheard and not place.unheard_gone:
         return Finding("hooks", "ok", "every event that they wrote can be ingested")
-    removed = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
+    removed_text = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
     return Finding(
         "hooks",
         "warn",
         f"{place.unheard:,} of the lines that they wrote cannot be ingested: they are not "
-        f"events{removed}",
+        f"events{removed_text}",
         "They are in the store's folder, in spool/aside: read them, then remove them"
-        + (", and spool/aside.gone with them." if removed else "."),
+        + (", and spool/aside.gone with them." if removed_text else "."),
     )
 
 
@@ -298,11 +311,11 @@ def _files(place: StoreLocation) -> Finding:
         return Finding(
             "files", "ok", "those of hooks, and of counts of shown memories, can be read"
         )
-    names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
+    file_names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
     return Finding(
         "files",
         "warn",
-        f"{len(place.damaged)} cannot be read: {names}",
+        f"{len(place.damaged)} cannot be read: {file_names}",
         "No memory is lost. Remove uses.db: counting starts again. A prime is made again when its "
         "branch is written to. Events in spool/ files that cannot be read were not ingested: "
         "read these files, then remove them.",
@@ -310,33 +323,41 @@ def _files(place: StoreLocation) -> Finding:
 
 
 def _chores(place: StoreLocation) -> Finding:
-    errors = ", ".join(f"{name} ({error})" for name, error in place.failing_chores)
+    failures_text = ", ".join(
+        f"{chore_name} ({error_code})" for chore_name, error_code in place.failing_chores
+    )
     return Finding(
         "chores",
         "warn",
-        f"fail in a day1 server on this machine: {errors}",
+        f"fail in a day1 server on this machine: {failures_text}",
         "They are retried after growing pauses. The server's log says where they failed.",
     )
 
 
 def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
     """Repair ledger, times and index of a store; return a line for each repair."""
-    actions = [f"added branch {name} to the ledger" for name in adopt(repo, now)]
-    refs = repo.history.branches()
+    actions = [f"added branch {branch_name} to the ledger" for branch_name in adopt(repo, now)]
+    tip_by_branch = repo.history.branches()
     for branch in repo.ledger.branches():
-        if branch.retired_tip is None and branch.name not in refs:
+        if branch.retired_tip is None and branch.name not in tip_by_branch:
             forget_branch(repo, branch.id)
             actions.append(f"removed branch {branch.name} from the ledger")
-    if orphans := drop_orphans(repo):
-        actions.append(f"removed desks of deleted branches: {orphans}")
-    actions += [f"corrected times on {name}: {rows} rows" for name, rows in set_right(repo, now)]
-    for name in refs:
+    if orphan_count := drop_orphans(repo):
+        actions.append(f"removed desks of deleted branches: {orphan_count}")
+    actions += [
+        f"corrected times on {branch_name}: {row_count} rows"
+        for branch_name, row_count in set_right(repo, now)
+    ]
+    for branch_name in tip_by_branch:
         try:
-            _follow(repo, search, name)
+            _follow(repo, search, branch_name)
         except IndexLost:
             actions.append("created an empty index")
-            _follow(repo, search, name)
-    return [*actions, f"indexed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
+            _follow(repo, search, branch_name)
+    return [
+        *actions,
+        f"indexed {len(tip_by_branch)} branch{'' if len(tip_by_branch) == 1 else 'es'}",
+    ]
 
 
 def _follow(repo: Repository, search: SearchEngine, name: str) -> None:

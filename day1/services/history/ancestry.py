@@ -26,7 +26,9 @@ class Ancestry:
     def __init__(self, repo: Repository) -> None:
         """Read all branches, also the retired ones."""
         self._repo = repo
-        self.branches: Mapping[str, Branch] = {b.id: b for b in repo.ledger.branches()}
+        self.branches: Mapping[str, Branch] = {
+            branch.id: branch for branch in repo.ledger.branches()
+        }
 
     def past(self, branch: Branch | None, start: CommitId) -> Iterator[CommitOnBranch]:
         """Walk first parents, newest first: the branch's own commits, then its parent's."""
@@ -42,18 +44,20 @@ class Ancestry:
     def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
         """Find every commit in the past of a branch, over all parents, by id."""
         commit_by_id: dict[CommitId, CommitOnBranch] = {}
-        starts: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
-        orphan_starts: list[tuple[Branch | None, CommitId]] = []
-        while starts or orphan_starts:
+        start_points: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
+        orphan_start_points: list[tuple[Branch | None, CommitId]] = []
+        while start_points or orphan_start_points:
             # Deleted branches come last: it is unknown at which commit they were forked.
-            branch_of_commit, start = (starts or orphan_starts).pop()
-            for entry in self.past(branch_of_commit, start):
-                if entry.commit.id in commit_by_id:
+            branch_of_commit, start_id = (start_points or orphan_start_points).pop()
+            for commit_on_branch in self.past(branch_of_commit, start_id):
+                if commit_on_branch.commit.id in commit_by_id:
                     break
-                commit_by_id[entry.commit.id] = entry
-                for merged_parent in entry.commit.parents[1:]:
-                    source = self.source(entry.commit)
-                    (orphan_starts if source is None else starts).append((source, merged_parent))
+                commit_by_id[commit_on_branch.commit.id] = commit_on_branch
+                for merged_parent in commit_on_branch.commit.parents[1:]:
+                    source_branch = self.source(commit_on_branch.commit)
+                    (orphan_start_points if source_branch is None else start_points).append(
+                        (source_branch, merged_parent)
+                    )
         return commit_by_id
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
@@ -64,20 +68,20 @@ class Ancestry:
         children_by_commit: dict[CommitId, list[CommitId]] = {}
         visited_ids: set[CommitId] = set()
         start_ids = set(starts)
-        queue = list(start_ids)
-        while queue:
-            for later_commit in self._later(queue.pop(), commit):
+        commit_queue = list(start_ids)
+        while commit_queue:
+            for later_commit in self._later(commit_queue.pop(), commit):
                 if later_commit.id in visited_ids:
                     break
                 visited_ids.add(later_commit.id)
-                queue += later_commit.parents[1:]
-                for parent in later_commit.parents:
-                    children_by_commit.setdefault(parent, []).append(later_commit.id)
-        descendants, queue = {commit.id}, [commit.id]
-        while queue:
-            unvisited = set(children_by_commit.get(queue.pop(), ())) - descendants
+                commit_queue += later_commit.parents[1:]
+                for parent_id in later_commit.parents:
+                    children_by_commit.setdefault(parent_id, []).append(later_commit.id)
+        descendants, commit_queue = {commit.id}, [commit.id]
+        while commit_queue:
+            unvisited = set(children_by_commit.get(commit_queue.pop(), ())) - descendants
             descendants |= unvisited
-            queue += unvisited
+            commit_queue += unvisited
         return start_ids & descendants
 
     def _later(self, start: CommitId, commit: Commit) -> Iterator[Commit]:

@@ -19,44 +19,60 @@ def line_versions(kind: Kind, versions: Sequence[Version]) -> list[Version]:
         kind: the kind of the row.
         versions: all versions of the row, newest first.
     """
-    texts = [(version, _lines(kind, version.row)) for version in versions if version.row]
-    if not texts:
+    versions_with_lines = [
+        (version, _lines(kind, version.row)) for version in versions if version.row
+    ]
+    if not versions_with_lines:
         return []
-    newest, lines = texts[0]
-    brought_by = [newest for _ in lines]
-    holders = {0: [(number, number) for number in range(len(lines))]}
+    newest_version, newest_lines = versions_with_lines[0]
+    version_of_line = [newest_version for _ in newest_lines]
+    line_pairs_by_version = {
+        0: [(line_index, line_index) for line_index in range(len(newest_lines))]
+    }
     """Lines by the place of the version that has them: each as its place in the newest text, and
     in the text of that version."""
-    for place, (version, earlier_lines) in enumerate(texts[1:], start=1):
+    for version_index, (version, earlier_lines) in enumerate(versions_with_lines[1:], start=1):
         moved_lines: list[tuple[int, int]] = []
-        for holder, held in list(holders.items()):
-            number_before = dict(_same(earlier_lines, texts[holder][1]))
-            moved_lines += [(own, number_before[at]) for own, at in held if at in number_before]
-            holders[holder] = [pair for pair in held if pair[1] not in number_before]
-        holders = {holder: held for holder, held in holders.items() if held}
+        for later_index, line_pairs in list(line_pairs_by_version.items()):
+            earlier_index_by_later = dict(_same(earlier_lines, versions_with_lines[later_index][1]))
+            moved_lines += [
+                (newest_line_index, earlier_index_by_later[later_line_index])
+                for newest_line_index, later_line_index in line_pairs
+                if later_line_index in earlier_index_by_later
+            ]
+            line_pairs_by_version[later_index] = [
+                line_pair for line_pair in line_pairs if line_pair[1] not in earlier_index_by_later
+            ]
+        line_pairs_by_version = {
+            later_index: line_pairs
+            for later_index, line_pairs in line_pairs_by_version.items()
+            if line_pairs
+        }
         if moved_lines:
-            holders[place] = moved_lines
-            for own, _ in moved_lines:
-                brought_by[own] = version
-    return brought_by
+            line_pairs_by_version[version_index] = moved_lines
+            for newest_line_index, _ in moved_lines:
+                version_of_line[newest_line_index] = version
+    return version_of_line
 
 
 def _lines(kind: Kind, row: Row) -> list[str]:
     file_text = text_of_file(row)
-    column = kind.text
-    return lines_of(str(row[column] or "") if file_text is None and column else file_text or "")
+    text_column = kind.text
+    return lines_of(
+        str(row[text_column] or "") if file_text is None and text_column else file_text or ""
+    )
 
 
 def _same(earlier: list[str], later: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the lines that two texts share: their numbers in the later and the earlier one."""
-    runs = equal_runs(earlier, later)
-    if runs is not None:
-        for run in runs:
-            yield from ((run.text + line, run.base + line) for line in range(run.size))
+    equal_line_runs = equal_runs(earlier, later)
+    if equal_line_runs is not None:
+        for run in equal_line_runs:
+            yield from ((run.text + offset, run.base + offset) for offset in range(run.size))
         return
     # Texts that differ in most lines: those that each has once.
-    counts = Counter(earlier), Counter(later)
-    number_by_line = {line: number for number, line in enumerate(earlier)}
-    for number, line in enumerate(later):
-        if all(count[line] == 1 for count in counts):
-            yield number, number_by_line[line]
+    line_counters = Counter(earlier), Counter(later)
+    index_by_line = {line: line_index for line_index, line in enumerate(earlier)}
+    for line_index, line in enumerate(later):
+        if all(line_counter[line] == 1 for line_counter in line_counters):
+            yield line_index, index_by_line[line]

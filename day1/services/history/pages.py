@@ -43,17 +43,17 @@ def newest_page(
     query = Query(equal=within, descending=True, limit=offset + limit)
     if active_at is None or kind is not FACT:
         return Page(reading.find(kind, query)[offset:], reading.count(kind, within))
-    equal: dict[str, Cell] = {**within, "status": "active"}
+    equal_columns: dict[str, Cell] = {**within, "status": "active"}
     active_query = replace(
-        query, equal=equal, without={"verification": ["invalidated"]}, present_at=active_at
+        query, equal=equal_columns, without={"verification": ["invalidated"]}, present_at=active_at
     )
-    total = reading.count(kind, equal)
+    total = reading.count(kind, equal_columns)
     if (
-        reading.count(kind, {**equal, "valid_until": None}) < total
+        reading.count(kind, {**equal_columns, "valid_until": None}) < total
     ):  # some facts have an end of their valid time
         total = len(reading.scan(kind, ("id",), replace(active_query, limit=None)))
     else:
-        total -= reading.count(kind, {**equal, "verification": "invalidated"})
+        total -= reading.count(kind, {**equal_columns, "verification": "invalidated"})
     return Page(reading.find(kind, active_query)[offset:], total)
 
 
@@ -67,6 +67,9 @@ def message_page(
     """
     if not reading.get(CONVERSATION, [conversation]):
         raise NotFound(f"This state has no conversation {conversation!r}.", id=conversation)
-    order = order_of(repo, reading, conversation)
-    rows = reading.get(MESSAGE, order[offset : offset + limit])
-    return Page([rows[i] for i in order if i in rows], len(order))
+    message_ids = order_of(repo, reading, conversation)
+    row_by_id = reading.get(MESSAGE, message_ids[offset : offset + limit])
+    return Page(
+        [row_by_id[message_id] for message_id in message_ids if message_id in row_by_id],
+        len(message_ids),
+    )

@@ -26,8 +26,8 @@ def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None
         NotFound: the row is in neither state.
     """
     kind = kind_of(row_id)
-    for ref in (state, Ref(branch=branch.name)):
-        with repo.store.reading(ref) as reading:
+    for state_ref in (state, Ref(branch=branch.name)):
+        with repo.store.reading(state_ref) as reading:
             if kind in MEMORIES and reading.get(kind, [row_id]):
                 return
     raise _unknown(row_id, branch)
@@ -48,8 +48,8 @@ def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Re
         NotFound: the row is neither on the branch nor in the past state.
     """
     kind = kind_of(row_id)
-    with repo.store.reading(state) as past_state:
-        past_row = None if kind not in MEMORIES else past_state.get(kind, [row_id]).get(row_id)
+    with repo.store.reading(state) as past_reading:
+        past_row = None if kind not in MEMORIES else past_reading.get(kind, [row_id]).get(row_id)
     with repo.store.changing(branch.name) as work:
         present_row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
         if kind is None or (past_row is None and present_row is None):
@@ -78,10 +78,10 @@ def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> R
 def _undo(changes: Changes, until: int | None) -> Writes:
     """Return the writes that undo changes; rows created after `until` are removed."""
     writes: Writes = {}
-    for table, rows in changes.items():
+    for table, row_changes in changes.items():
         if table == EDIT.table:
             continue
-        for change in rows:
+        for change in row_changes:
             row_before = change.before
             if row_before is not None and until is not None and _created(row_before) > until:
                 row_before = None
@@ -101,25 +101,27 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
     """Compare all rows with a past state that is no commit; return the writes that restore it."""
     kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
     writes: Writes = {}
-    with repo.store.reading(state) as past_state:
+    with repo.store.reading(state) as past_reading:
         for kind in kinds:
-            past_by_id = {str(row["id"]): row for row in past_state.find(kind, Query())}
-            present_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
-            past_of_changed = {
-                i: past_by_id.get(i)
-                for i in past_by_id.keys() | present_by_id.keys()
-                if past_by_id.get(i) != present_by_id.get(i)
+            past_row_by_id = {str(row["id"]): row for row in past_reading.find(kind, Query())}
+            present_row_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
+            past_row_of_changed = {
+                row_id: past_row_by_id.get(row_id)
+                for row_id in past_row_by_id.keys() | present_row_by_id.keys()
+                if past_row_by_id.get(row_id) != present_row_by_id.get(row_id)
             }
-            if past_of_changed:
-                writes[kind.table] = past_of_changed
+            if past_row_of_changed:
+                writes[kind.table] = past_row_of_changed
     return writes
 
 
 def _commit_restore(work: Work, writes: Writes, count: int, what: str) -> Restored:
     if not count:
         return Restored(0, None, work.now)
-    for rows in writes.values():
-        newest_time = max((_created(row) for row in rows.values() if row is not None), default=0)
+    for row_by_id in writes.values():
+        newest_time = max(
+            (_created(row) for row in row_by_id.values() if row is not None), default=0
+        )
         work.not_before(newest_time)
     work.apply(writes)
     commit = work.commit(Message("restore", f"restore {what}: {count} rows"))

@@ -91,10 +91,10 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
         Refused: the commit is the store's first one.
     """
     branch = request.branch
-    undone = _undone(repo, branch, request.undo)
+    undone_commit = _undone(repo, branch, request.undo)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        plan, dependents = _plan(repo, branch, undone, request.choices, reading)
-        return Revert(undone, plan, dependents, reading.tip, reading.pending.count)
+        plan, dependents = _plan(repo, branch, undone_commit, request.choices, reading)
+        return Revert(undone_commit, plan, dependents, reading.tip, reading.pending.count)
 
 
 def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
@@ -109,20 +109,20 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
     branch = refuse_closed(request.branch)
     if any(choice.take in OWN for choice in request.choices):
         refuse_protected(branch)
-    undone = _undone(repo, branch, request.undo)
+    undone_commit = _undone(repo, branch, request.undo)
     with repo.store.changing(branch.name) as work:
-        plan, dependents = _plan(repo, branch, undone, request.choices, work)
+        plan, dependents = _plan(repo, branch, undone_commit, request.choices, work)
         check_digest(request.expect, plan)
         writes: Writes = plan.writes
         for kind, row in decided_edits(plan, origin, work.now, repo.new_id):
             writes.setdefault(kind.table, {})[str(row["id"])] = row
         if not writes:
-            return Revert(undone, plan, dependents, work.tip, 0)
+            return Revert(undone_commit, plan, dependents, work.tip, 0)
         work.apply(writes)
-        meta: dict[str, Json] = {"reverts": undone.id, "by": origin.agent_id}
-        line = f"revert {undone.op} {undone.id[:8]}: {_count(plan)} rows"
-        commit = work.commit(Message("revert", line, meta=meta))
-    return Revert(undone, plan, dependents, commit, 0, done=True)
+        commit_meta: dict[str, Json] = {"reverts": undone_commit.id, "by": origin.agent_id}
+        commit_line = f"revert {undone_commit.op} {undone_commit.id[:8]}: {_count(plan)} rows"
+        commit = work.commit(Message("revert", commit_line, meta=commit_meta))
+    return Revert(undone_commit, plan, dependents, commit, 0, done=True)
 
 
 def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
@@ -131,7 +131,8 @@ def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
         if name in {commit.id, commit.meta.get("id")}:
             if commit.op == "init" or not commit.parents:
                 raise Refused(
-                    "The first commit made the store and holds nothing to undo.", commit=commit.id
+                    "The first commit made the store and holds nothing to undo: revert another.",
+                    commit=commit.id,
                 )
             return commit
     raise NotFound(
@@ -150,65 +151,95 @@ def _plan(
     target: Reading,
 ) -> tuple[MergePlan, tuple[Dependent, ...]]:
     changes = repo.history.changes(undone.id, Ref(commit=undone.parents[0]))
-    touched_ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
+    touched_ids = {change.id for kind in MEMORIES for change in changes.get(kind.table, ())}
     unknown_ids = [choice.row_id for choice in choices if choice.row_id not in touched_ids]
     if unknown_ids:
         raise NotFound(
-            f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}.",
+            f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}. "
+            "Leave these choices out.",
             ids=unknown_ids,
         )
     open_held_items = open_items(target.find(HELD, Query()))
-    rows = _target_rows(target, changes)
-    veil_by_row = veils_of([target], changes, rows.values(), repo.clock())
-    sides = Sides(changes, {}, rows, (), open_held_items, source_branch="", veils=veil_by_row)
-    plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
-    check_valid_times(plan)
+    row_by_id = _target_rows(target, changes)
+    veil_by_row = veils_of([target], changes, row_by_id.values(), repo.clock())
+    merge_sides = Sides(
+        changes, {}, row_by_id, (), open_held_items, source_branch="", veils=veil_by_row
+    )
+    merge_plan = plan_merge(merge_sides, "revert", [completed(choice) for choice in choices])
+    check_valid_times(merge_plan)
     held_dependents = [
-        Dependent("held", item.id, item.row_id)
-        for item in open_held_items
-        if item.merge_id == undone.meta.get("id")
+        Dependent("held", held_item.id, held_item.row_id)
+        for held_item in open_held_items
+        if held_item.merge_id == undone.meta.get("id")
     ]
-    row_dependents = [Dependent("row", row_id) for row_id in sorted(_changed_since(changes, rows))]
-    return plan, (*row_dependents, *held_dependents, *_containing(repo, branch, undone))
+    row_dependents = [
+        Dependent("row", row_id) for row_id in sorted(_changed_since(changes, row_by_id))
+    ]
+    return merge_plan, (*row_dependents, *held_dependents, *_containing(repo, branch, undone))
 
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
     """Read the target's rows that a plan needs: rows to set, and rows that point to them."""
-    rows_after = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
-    ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
-    rows = rows_by_id(target, ids | {i for row in rows_after if (i := needed(row)) is not None})
+    rows_after = [change.after for kind in MEMORIES for change in changes.get(kind.table, ())]
+    changed_ids = {change.id for kind in MEMORIES for change in changes.get(kind.table, ())}
+    row_by_id = rows_by_id(
+        target,
+        changed_ids | {needed_id for row in rows_after if (needed_id := needed(row)) is not None},
+    )
     for kind in MEMORIES:
-        column, owner = kind.pointer or ("", kind.name)
-        removed_ids = [c.id for c in changes.get(BY_NAME[owner].table, ()) if c.after is None]
-        if column and removed_ids:
-            pointing_rows = target.find(kind, Query(among={column: removed_ids}))
-            rows |= {str(row["id"]): row for row in pointing_rows}
-    return rows
+        pointer_column, pointed_kind_name = kind.pointer or ("", kind.name)
+        removed_ids = [
+            change.id
+            for change in changes.get(BY_NAME[pointed_kind_name].table, ())
+            if change.after is None
+        ]
+        if pointer_column and removed_ids:
+            pointing_rows = target.find(kind, Query(among={pointer_column: removed_ids}))
+            row_by_id |= {str(row["id"]): row for row in pointing_rows}
+    return row_by_id
 
 
 def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
     """Yield the ids of rows that changed after the commit."""
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
-            row_then, row_now = change.before, rows.get(change.id)
-            if (row_then is None) != (row_now is None) or (
-                row_then and row_now and differs(kind, row_then, row_now)
+            row_after_commit, present_row = change.before, rows.get(change.id)
+            if (row_after_commit is None) != (present_row is None) or (
+                row_after_commit and present_row and differs(kind, row_after_commit, present_row)
             ):
                 yield change.id
 
 
 def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[Dependent]:
     """List the records and branches that have the commit in their past and keep its changes."""
-    ledger, tips = repo.ledger, repo.history.branches()
-    dependents: list[tuple[CommitId, Dependent]] = [
-        *((s.commit, Dependent("snapshot", s.id, s.label)) for s in ledger.records(Snapshot)),
-        *((t.commit, Dependent("template", t.id, t.name)) for t in ledger.records(Template)),
-        *((h.commit, Dependent("handoff", h.id)) for h in ledger.records(Handoff)),
-        *((b.commit, Dependent("bundle", b.id, b.name)) for b in ledger.records(Bundle)),
+    ledger, tip_by_branch = repo.ledger, repo.history.branches()
+    commits_with_dependents: list[tuple[CommitId, Dependent]] = [
+        *(
+            (snapshot.commit, Dependent("snapshot", snapshot.id, snapshot.label))
+            for snapshot in ledger.records(Snapshot)
+        ),
+        *(
+            (template.commit, Dependent("template", template.id, template.name))
+            for template in ledger.records(Template)
+        ),
+        *(
+            (handoff.commit, Dependent("handoff", handoff.id))
+            for handoff in ledger.records(Handoff)
+        ),
+        *(
+            (bundle.commit, Dependent("bundle", bundle.id, bundle.name))
+            for bundle in ledger.records(Bundle)
+        ),
     ]
-    for other in ledger.branches():
-        tip = tips.get(other.name)
-        if tip is not None and other.id != branch.id and not other.name.startswith(KEPT):
-            dependents.append((tip, Dependent("branch", other.id, other.name)))
-    descendants = Ancestry(repo).having(undone, (commit for commit, _ in dependents))
-    return [dependent for commit, dependent in dependents if commit in descendants]
+    for other_branch in ledger.branches():
+        tip = tip_by_branch.get(other_branch.name)
+        if (
+            tip is not None
+            and other_branch.id != branch.id
+            and not other_branch.name.startswith(KEPT)
+        ):
+            commits_with_dependents.append(
+                (tip, Dependent("branch", other_branch.id, other_branch.name))
+            )
+    descendants = Ancestry(repo).having(undone, (commit for commit, _ in commits_with_dependents))
+    return [dependent for commit, dependent in commits_with_dependents if commit in descendants]

@@ -64,15 +64,24 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
         raise _unknown(row_id, branch)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         row = reading.get(kind, [row_id]).get(row_id)
-        edits = shown_edits(reading, [row_id], repo.clock())
-        is_hidden = reading.mask.hides(kind, row or {"id": row_id})
-        held_rows = reading.find(HELD, Query(equal={"row_id": row_id})) if is_hidden else ()
+        row_edits = shown_edits(reading, [row_id], repo.clock())
+        hidden_columns = reading.mask.hides(kind, row or {"id": row_id})
+        held_rows = reading.find(HELD, Query(equal={"row_id": row_id})) if hidden_columns else ()
         # The placeholders cover past versions too, which may have had a verdict or a title.
-        any_version: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
-        any_version |= {"scores": "", "source": "tool", "title": ""}
-        veil = veils(reading, kind, [any_version], repo.clock()).get(row_id, {})
+        row_of_all_columns: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
+        row_of_all_columns |= {"scores": "", "source": "tool", "title": ""}
+        placeholder_by_column = veils(reading, kind, [row_of_all_columns], repo.clock()).get(
+            row_id, {}
+        )
         return Traced(
-            kind, row, edits, reading.tip, reading.pending.count, is_hidden, held_rows, veil
+            kind,
+            row,
+            row_edits,
+            reading.tip,
+            reading.pending.count,
+            hidden_columns,
+            held_rows,
+            placeholder_by_column,
         )
 
 
@@ -83,36 +92,49 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
         NotFound: the branch never had this row.
     """
     traced = trace(repo, branch, row_id)
-    past = Ancestry(repo).reachable(branch, traced.tip)
-    rows = _rows(repo, traced, row_id, past)
-    if not rows and traced.row is None:
+    commit_by_id = Ancestry(repo).reachable(branch, traced.tip)
+    row_by_commit = _rows(repo, traced, row_id, commit_by_id)
+    if not row_by_commit and traced.row is None:
         raise _unknown(row_id, branch)
     edit_by_time = {int(edit["created_at"] or 0): edit for edit in traced.edits}
     versions: list[Version] = []
     commits_with_row: set[CommitId] = set()
-    for entry in sorted(past.values(), key=lambda entry: (entry.commit.ts, entry.commit.id)):
-        commit = entry.commit
-        parent_rows = [rows.get(parent) for parent in commit.parents]
+    for commit_on_branch in sorted(
+        commit_by_id.values(),
+        key=lambda commit_on_branch: (commit_on_branch.commit.ts, commit_on_branch.commit.id),
+    ):
+        commit = commit_on_branch.commit
+        parent_rows = [row_by_commit.get(parent_id) for parent_id in commit.parents]
         if any(parent_rows) or not commits_with_row.isdisjoint(commit.parents):
             commits_with_row.add(commit.id)
-        row = rows.get(commit.id)
+        row = row_by_commit.get(commit.id)
         if row not in (parent_rows or [None]):
             row_before = parent_rows[0] if parent_rows else None
-            how = _how(
+            change_type = _how(
                 row,
                 next(filter(None, parent_rows), None),
                 commit,
                 back=commit.id in commits_with_row,
             )
-            time = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
+            version_time = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
             changed_cells = _changed_cells(traced.kind, row_before, row)
             versions.append(
-                Version(how, time, row, changed_cells, edit_by_time.get(time), commit, entry.branch)
+                Version(
+                    change_type,
+                    version_time,
+                    row,
+                    changed_cells,
+                    edit_by_time.get(version_time),
+                    commit,
+                    commit_on_branch.branch,
+                )
             )
-    if traced.row is not None and traced.tip not in rows:  # only additions can be pending
-        time = int(traced.row["created_at"] or 0)
+    if traced.row is not None and traced.tip not in row_by_commit:  # only additions can be pending
+        version_time = int(traced.row["created_at"] or 0)
         changed_cells = _changed_cells(traced.kind, None, traced.row)
-        versions.append(Version("added", time, traced.row, changed_cells, None, None, branch))
+        versions.append(
+            Version("added", version_time, traced.row, changed_cells, None, None, branch)
+        )
     return traced, versions[::-1]
 
 
@@ -192,15 +214,15 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
             id=row_id,
             branch=branch.name,
         )
-    ways = _Ways(repo, branch, traced.tip)
-    authors = newest_edits(kind, row, _effective_edits(traced, ways), traced.hidden)
+    row_ways = _Ways(repo, branch, traced.tip)
+    edit_by_cell = newest_edits(kind, row, _effective_edits(traced, row_ways), traced.hidden)
     blames = []
-    for group in kind.groups:
-        edit = authors.get(group[0])
-        if edit is None and not written(kind, row, group):
+    for cell_columns in kind.groups:
+        edit = edit_by_cell.get(cell_columns[0])
+        if edit is None and not written(kind, row, cell_columns):
             continue  # the cell never had a value
-        way_here = ways.origin(kind, row) if edit is None else ways.edit(edit)
-        blames.append(Blame(group[0], edit or row, edit is not None, *way_here))
+        way = row_ways.origin(kind, row) if edit is None else row_ways.edit(edit)
+        blames.append(Blame(cell_columns[0], edit or row, edit is not None, *way))
     return traced, blames
 
 
@@ -231,16 +253,16 @@ class _Ways:
     def _followed(self, kind: Kind, row: Row) -> Way:
         """Follow a row back through merges to the commit that wrote it."""
         branch: Branch | None = self._branch
-        start, passages = self._tip, list[Passage]()
-        if self._repo.history.row(kind, str(row["id"]), start) is None:
+        start_commit, passages = self._tip, list[Passage]()
+        if self._repo.history.row(kind, str(row["id"]), start_commit) is None:
             return None, branch, ()
         while True:
-            first_commit = self._first(kind, row, branch, start)
-            source = first_commit.commit.meta.get("source_commit")
-            if source is None or not self._has(kind, row, str(source)):
-                return first_commit.commit, first_commit.branch, tuple(reversed(passages))
-            branch, start = self._ancestry.source(first_commit.commit), str(source)
-            passages.append(self._passage(first_commit, branch))
+            oldest_commit = self._first(kind, row, branch, start_commit)
+            source_commit = oldest_commit.commit.meta.get("source_commit")
+            if source_commit is None or not self._has(kind, row, str(source_commit)):
+                return oldest_commit.commit, oldest_commit.branch, tuple(reversed(passages))
+            branch, start_commit = self._ancestry.source(oldest_commit.commit), str(source_commit)
+            passages.append(self._passage(oldest_commit, branch))
 
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
@@ -252,22 +274,31 @@ class _Ways:
         """
         row_id, history = str(row["id"]), self._repo.history
         past_commits: list[CommitOnBranch] = []
-        for entry in self._ancestry.past(branch, start):
-            if past_commits and entry.commit.ts < int(row["created_at"] or 0):
+        for commit_on_branch in self._ancestry.past(branch, start):
+            if past_commits and commit_on_branch.commit.ts < int(row["created_at"] or 0):
                 break
-            past_commits.append(entry)
-        place_with_row, place_without_row = 0, len(past_commits)
-        while place_without_row - place_with_row > 1:
-            middle = (place_with_row + place_without_row) // 2
-            if history.row(kind, row_id, past_commits[middle].commit.id) is None:
-                place_without_row = middle
+            past_commits.append(commit_on_branch)
+        index_with_row, index_without_row = 0, len(past_commits)
+        while index_without_row - index_with_row > 1:
+            middle_index = (index_with_row + index_without_row) // 2
+            if history.row(kind, row_id, past_commits[middle_index].commit.id) is None:
+                index_without_row = middle_index
             else:
-                place_with_row = middle
-        if past_commits[place_with_row].commit.op not in _RESTORING_OPS:
-            return past_commits[place_with_row]
-        traced = Traced(kind, row, (), start, 0)
-        rows = _rows(self._repo, traced, row_id, {entry.commit.id: entry for entry in past_commits})
-        return next(entry for entry in reversed(past_commits) if entry.commit.id in rows)
+                index_with_row = middle_index
+        if past_commits[index_with_row].commit.op not in _RESTORING_OPS:
+            return past_commits[index_with_row]
+        traced_row = Traced(kind, row, (), start, 0)
+        row_by_commit = _rows(
+            self._repo,
+            traced_row,
+            row_id,
+            {commit_on_branch.commit.id: commit_on_branch for commit_on_branch in past_commits},
+        )
+        return next(
+            commit_on_branch
+            for commit_on_branch in reversed(past_commits)
+            if commit_on_branch.commit.id in row_by_commit
+        )
 
     def _has(self, kind: Kind, row: Row, commit: CommitId) -> bool:
         try:
@@ -278,18 +309,20 @@ class _Ways:
 
     def _passage(self, entry: CommitOnBranch, source: Branch | None) -> Passage:
         merge_id = str(entry.commit.meta["id"])
-        record = self._repo.ledger.record(MergeRecord, merge_id)
-        decided_by = None if record is None else record.decided_by
+        merge_record = self._repo.ledger.record(MergeRecord, merge_id)
+        decided_by = None if merge_record is None else merge_record.decided_by
         return Passage(entry.commit, merge_id, source, entry.branch, decided_by)
 
 
 def _effective_edits(traced: Traced, ways: _Ways) -> Sequence[Row]:
     """Return the edits of a row without those whose value a merge withheld."""
-    withheld_cells = {(item["merge_id"], item["cell"]) for item in traced.held}
-    if not withheld_cells:
+    merges_and_cells = {(held_item["merge_id"], held_item["cell"]) for held_item in traced.held}
+    if not merges_and_cells:
         return traced.edits
     return [
         edit
         for edit in traced.edits
-        if not any((way.merge_id, edit["cell"]) in withheld_cells for way in ways.edit(edit)[2])
+        if not any(
+            (passage.merge_id, edit["cell"]) in merges_and_cells for passage in ways.edit(edit)[2]
+        )
     ]

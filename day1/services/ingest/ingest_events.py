@@ -40,21 +40,21 @@ def ingest_events(
     Raises:
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be written; the events wait.
     """
-    ingester, count = _Ingester(repo, spool, secrets), 0
+    ingester, line_count = _Ingester(repo, spool, secrets), 0
     with spool.alone() as has_lock, ingester.logging_problems():
-        for name in spool.waiting() if has_lock else ():
-            lines = []
-            for line in spool.read(name):
+        for file_name in spool.waiting() if has_lock else ():
+            ingested_lines = []
+            for line in spool.read(file_name):
                 if enough():
                     break
                 ingester.ingest(line)
-                lines.append(line)
+                ingested_lines.append(line)
             repo.point("taking.after_rows")
-            if lines:
-                spool.drop(name, sum(len(line) + 1 for line in lines))
+            if ingested_lines:
+                spool.drop(file_name, sum(len(line) + 1 for line in ingested_lines))
             repo.point("taking.after_drop")
-            count += len(lines)
-    return count
+            line_count += len(ingested_lines)
+    return line_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ class _Ingester:
         self.problems[f"{why}, put aside"] += 1
 
     def _store(self, event: ClientEvent) -> None:
-        message = message_of(event)
-        if message is not None and self._may_keep(event, message.text):
-            add_message(self.repo, branch_of(self.repo, event), message)
+        session_message = message_of(event)
+        if session_message is not None and self._may_keep(event, session_message.text):
+            add_message(self.repo, branch_of(self.repo, event), session_message)
             self.repo.point("taking.after_unit")
         elif event.event == "session-start" and event.source == "fork":
             fork_session(self.repo, event)
@@ -106,7 +106,7 @@ class _Ingester:
 
     def _may_keep(self, event: ClientEvent, text: str) -> bool:
         """Whether a text may be stored: secrets are allowed, or the text does not look secret."""
-        secret = None if self.secrets == "ignore" else looks_secret(text)
-        if secret is not None:
-            self.problems[f"the text of {event.event} may hold {secret}"] += 1
-        return secret is None
+        secret_kind = None if self.secrets == "ignore" else looks_secret(text)
+        if secret_kind is not None:
+            self.problems[f"the text of {event.event} may hold {secret_kind}"] += 1
+        return secret_kind is None

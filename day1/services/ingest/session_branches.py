@@ -26,21 +26,21 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
     configured_branch = repo.ledger.branch(event.branch or MAIN)
     if configured_branch is not None and _takes_rows(repo, configured_branch):
         return configured_branch
-    parent = _parent_of(repo, event)
+    parent_branch = _parent_of(repo, event)
 
     def newest() -> Branch | None:
         """Find the newest branch of this agent that was forked from the parent."""
-        branches = (
+        agent_branches = (
             branch
             for branch in repo.ledger.branches()
             if branch.name.startswith(f"{AGENTS}/")
-            and (branch.parent_id, branch.agent_id) == (parent.id, event.agent)
+            and (branch.parent_id, branch.agent_id) == (parent_branch.id, event.agent)
             and _takes_rows(repo, branch)
         )
-        return max(branches, key=lambda branch: branch.created_at, default=None)
+        return max(agent_branches, key=lambda branch: branch.created_at, default=None)
 
     def make(name: str) -> NewBranch:
-        branch = _new_branch(repo, repo.new_id("branch", repo.clock()), name, parent)
+        branch = _new_branch(repo, repo.new_id("branch", repo.clock()), name, parent_branch)
         return replace(branch, agent_id=event.agent), ()
 
     return fork_under(repo, lambda: f"{AGENTS}/{branch_part(event.agent)}", make, newest)
@@ -48,27 +48,35 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
 
 def fork_session(repo: Repository, event: ClientEvent) -> Branch:
     """Find or create the branch of a session that was forked from another session."""
-    session = event.session if event.parent is None else event.parent
-    origin = repo.ledger.record(Branch, fork_id(session)) if session != event.session else None
-    parent = origin if origin is not None and _has_ref(repo, origin) else _parent_of(repo, event)
-    name = f"{FORKS}/{branch_part(f'{event.agent}-{event.session}')}"
+    origin_session_id = event.session if event.parent is None else event.parent
+    origin_fork = (
+        repo.ledger.record(Branch, fork_id(origin_session_id))
+        if origin_session_id != event.session
+        else None
+    )
+    parent_branch = (
+        origin_fork
+        if origin_fork is not None and _has_ref(repo, origin_fork)
+        else _parent_of(repo, event)
+    )
+    branch_name = f"{FORKS}/{branch_part(f'{event.agent}-{event.session}')}"
     return fork_under(
         repo,
-        lambda: name,
-        lambda free: (_new_branch(repo, fork_id(event.session), free, parent), ()),
+        lambda: branch_name,
+        lambda free: (_new_branch(repo, fork_id(event.session), free, parent_branch), ()),
         lambda: repo.ledger.record(Branch, fork_id(event.session)),
     )
 
 
 def _new_branch(repo: Repository, branch_id: str, name: str, parent: Branch) -> Branch:
-    commit = repo.store.commit_pending(parent.name)
-    return Branch(branch_id, name, parent.id, commit, repo.clock())
+    fork_commit = repo.store.commit_pending(parent.name)
+    return Branch(branch_id, name, parent.id, fork_commit, repo.clock())
 
 
 def _parent_of(repo: Repository, event: ClientEvent) -> Branch:
     """Find the configured branch, even if closed or protected; main if it is deleted."""
-    for name in (event.branch or MAIN, MAIN):
-        branch = repo.ledger.branch(name)
+    for branch_name in (event.branch or MAIN, MAIN):
+        branch = repo.ledger.branch(branch_name)
         if branch is not None and _has_ref(repo, branch):
             return branch
     raise AssertionError("main is always there")

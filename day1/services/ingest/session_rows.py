@@ -46,7 +46,7 @@ class SessionMessage:
 
     @property
     def id(self) -> str:
-        """The id of the message's row; it follows from the event."""
+        """The id of the message's row, derived from the event."""
         return self.event.id(MESSAGE.prefix, self.role, self.text)
 
 
@@ -66,32 +66,32 @@ def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> No
     each has its own time, which orders the messages.
     """
     register_writer(repo, branch, _origin(message.event), repo.clock())
-    for row_id, text in parts_of(message.id, message.text):
+    for part_id, part_text in parts_of(message.id, message.text):
         with repo.store.adding(branch.name) as work:
-            if work.get(MESSAGE, [row_id]):
+            if work.get(MESSAGE, [part_id]):
                 continue
-            if row_id == message.id and _is_repeated(work, message, text):
+            if part_id == message.id and _is_repeated(work, message, part_text):
                 return
-            _add(repo, work, message, (row_id, text))
+            _add(repo, work, message, (part_id, part_text))
         repo.point("taking.after_part")
 
 
 def _add(repo: Repository, work: Additions, message: SessionMessage, part: tuple[str, str]) -> None:
     """Add a message, or a part (id and text) of a message, unless somebody removed it."""
-    row_id, text = part
+    part_id, part_text = part
     conversation_id = message.event.conversation_id
-    is_new = not work.get(CONVERSATION, [conversation_id])
-    if _was_removed(work, row_id) or (is_new and _was_removed(work, conversation_id)):
+    is_new_conversation = not work.get(CONVERSATION, [conversation_id])
+    if _was_removed(work, part_id) or (is_new_conversation and _was_removed(work, conversation_id)):
         return
-    last = None
-    if is_new:
+    previous_id = None
+    if is_new_conversation:
         work.add(CONVERSATION, [_conversation(message, work.now)])
-        sources = [{"id": row_id, "content_hash": content_hash(text)}]
-        basis = basis_columns(CONVERSATION, conversation_id, sources)
-        add_new(work, [basis_edit(basis, _origin(message.event), work.now)])
+        basis_sources = [{"id": part_id, "content_hash": content_hash(part_text)}]
+        basis_values = basis_columns(CONVERSATION, conversation_id, basis_sources)
+        add_new(work, [basis_edit(basis_values, _origin(message.event), work.now)])
     else:
-        last = last_message(repo, work, conversation_id)
-    work.add(MESSAGE, [_message(message, part, last, work.now)])
+        previous_id = last_message(repo, work, conversation_id)
+    work.add(MESSAGE, [_message(message, part, previous_id, work.now)])
 
 
 def add_handoff(repo: Repository, branch: Branch, event: ClientEvent, summary: str) -> None:
@@ -99,17 +99,22 @@ def add_handoff(repo: Repository, branch: Branch, event: ClientEvent, summary: s
     handoff_id = event.id("handoff", COMPACTED, summary)
     if repo.ledger.record(Handoff, handoff_id) is not None:
         return
-    earlier = repo.ledger.records(Handoff, target_id=branch.id) if event.turn is None else ()
-    if any(h.context_summary == summary and abs(h.created_at - event.at) < AGAIN for h in earlier):
+    earlier_handoffs = (
+        repo.ledger.records(Handoff, target_id=branch.id) if event.turn is None else ()
+    )
+    if any(
+        handoff.context_summary == summary and abs(handoff.created_at - event.at) < AGAIN
+        for handoff in earlier_handoffs
+    ):
         return
     commit = repo.store.commit_pending(branch.name)
     with repo.store.reading(Ref(commit=commit)) as reading:
-        conversations = tuple(reading.get(CONVERSATION, [event.conversation_id]))
+        conversation_ids = tuple(reading.get(CONVERSATION, [event.conversation_id]))
     branch_ids = {"source_id": branch.id, "target_id": branch.id}
     repo.ledger.put(
         Handoff(
             id=handoff_id, handoff_type=COMPACTED, **branch_ids, commit=commit, facts=(),
-            conversations=conversations, context_summary=summary, left_out=0,
+            conversations=conversation_ids, context_summary=summary, left_out=0,
             created_by=event.writer, created_at=event.at,
         )
     )  # fmt: skip
@@ -119,22 +124,24 @@ def end_session(repo: Repository, branch: Branch, event: ClientEvent) -> None:
     """Record the end of a session in its conversation, and commit the branch's pending rows."""
     conversation_id = event.conversation_id
     with repo.store.changing(branch.name) as work:
-        row = work.get(CONVERSATION, [conversation_id]).get(conversation_id)
-        if row is None:
+        conversation_row = work.get(CONVERSATION, [conversation_id]).get(conversation_id)
+        if conversation_row is None:
             return
-        detail = _detail(row)
-        ended_turns = detail.get("ended")
-        if isinstance(ended_turns, int) and ended_turns > event.at - AGAIN:
+        detail = _detail(conversation_row)
+        earlier_end_time = detail.get("ended")
+        if isinstance(earlier_end_time, int) and earlier_end_time > event.at - AGAIN:
             return
         detail |= {"ended": event.at, "ended_at": show(event.at)}
         detail |= {} if event.source is None else {"reason": event.source}
-        values: Row = {"detail": canonical(detail)}
-        edited = EditedCells(CONVERSATION, {**row, **values}, ["detail"], "the session ended")
-        work.change(CONVERSATION, conversation_id, values)
+        new_columns: Row = {"detail": canonical(detail)}
+        edited_cells = EditedCells(
+            CONVERSATION, {**conversation_row, **new_columns}, ["detail"], "the session ended"
+        )
+        work.change(CONVERSATION, conversation_id, new_columns)
         work.add(
             EDIT,
             edit_rows(
-                edited,
+                edited_cells,
                 _origin(event),
                 work.now,
                 lambda prefix, _: derived_id(
@@ -166,19 +173,19 @@ def _is_repeated(work: Additions, message: SessionMessage, text: str) -> bool:
     event = message.event
     if event.turn is not None:
         return False
-    equal: Row = {"conversation_id": event.conversation_id, "role": message.role}
+    equal_columns: Row = {"conversation_id": event.conversation_id, "role": message.role}
     if text != message.text:
-        nearby_messages = Query(
-            equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1
+        nearby_query = Query(
+            equal=equal_columns, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1
         )
-        piece = piece_of(text)
+        text_piece = piece_of(text)
         return any(
-            piece_of(str(row["content"])) == piece for row in work.find(MESSAGE, nearby_messages)
+            piece_of(str(row["content"])) == text_piece for row in work.find(MESSAGE, nearby_query)
         )
-    equal["content_hash"] = content_hash(message.text)
+    equal_columns["content_hash"] = content_hash(message.text)
     return any(
         abs(int(row["happened_at"] or 0) - event.at) < AGAIN
-        for row in work.find(MESSAGE, Query(equal=equal))
+        for row in work.find(MESSAGE, Query(equal=equal_columns))
     )
 
 
@@ -192,8 +199,8 @@ def _conversation(message: SessionMessage, now: int) -> Row:
     title = first_line if len(first_line) <= _TITLE else f"{first_line[: _TITLE - 1]}…"
     if event.kind is not None:
         title = f"{event.kind}: {title}"
-    values: Row = {"title": title, "happened_at": event.at, "space": _space(event.space)}
-    return new_row(CONVERSATION, event.conversation_id, values, _origin(event), now)
+    columns: Row = {"title": title, "happened_at": event.at, "space": _space(event.space)}
+    return new_row(CONVERSATION, event.conversation_id, columns, _origin(event), now)
 
 
 def _space(name: str | None) -> str | None:
@@ -205,9 +212,9 @@ def _space(name: str | None) -> str | None:
 
 
 def _message(message: SessionMessage, part: tuple[str, str], last: str | None, now: int) -> Row:
-    event, (row_id, text) = message.event, part
-    columns: Row = {"role": message.role, "content": text, "happened_at": event.at}
+    event, (part_id, part_text) = message.event, part
+    columns: Row = {"role": message.role, "content": part_text, "happened_at": event.at}
     columns |= {"model": event.model if message.role == "assistant" else None}
     columns |= {"thinking": None, "tool_calls": None}
     columns |= {"conversation_id": event.conversation_id, "previous_id": last}
-    return new_row(MESSAGE, row_id, complete(MESSAGE, columns), _origin(event), now)
+    return new_row(MESSAGE, part_id, complete(MESSAGE, columns), _origin(event), now)

@@ -34,8 +34,8 @@ class ItemUpdate:
     @property
     def named(self) -> list[str]:
         """The names of the values to change."""
-        names = ("text", "confidence", "metadata", "retention", "status")
-        return [name for name in names if getattr(self, name) is not None]
+        value_names = ("text", "confidence", "metadata", "retention", "status")
+        return [name for name in value_names if getattr(self, name) is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +67,30 @@ def update_item(
         NotFound: the item is not in these spaces, or does not meet the conditions.
         InvalidRequest: the item is a message, and the update sets a value.
     """
-    with repo.store.adding(branch.name) as adding:
-        item = item_of(adding, wanted.spaces, wanted.item_id, adding.now)
+    with repo.store.adding(branch.name) as adding_unit:
+        item = item_of(adding_unit, wanted.spaces, wanted.item_id, adding_unit.now)
         if not wanted.narrowing.admits(item.detail):
             raise unknown_item(wanted.item_id)
         if item.kind is not FACT and update.named:
             raise _unchangeable(update)
         columns = {} if item.kind is not FACT else _columns(item, update)
         if all(item.row[column] == cell for column, cell in columns.items()):
-            return ItemChanged(item.row, adding.tip, adding.pending.count, is_changed=False)
-        editor = Editor(repo, adding.to_change(), origin)
+            return ItemChanged(
+                item.row, adding_unit.tip, adding_unit.pending.count, is_changed=False
+            )
+        editor = Editor(repo, adding_unit.to_change(), origin)
         changed_row = editor.change(FACT, item.row, columns)
-        line = f"change fact {wanted.item_id}: {', '.join(changed_row.groups)}"
-        commit = editor.work.commit(Message("change", line))
+        commit_line = f"change fact {wanted.item_id}: {', '.join(changed_row.groups)}"
+        commit = editor.work.commit(Message("change", commit_line))
         return ItemChanged(changed_row.row, commit, 0, is_changed=True)
 
 
 def _unchangeable(update: ItemUpdate) -> InvalidRequest:
-    names = ["content" if name == "text" else name for name in update.named]
+    argument_names = ["content" if name == "text" else name for name in update.named]
     problem = "cannot be changed: this is a message, which stays as it was said"
     return InvalidRequest(
-        f"{', '.join(names)}: {problem}.",
-        problems=[{"argument": name, "problem": problem} for name in names],
+        f"{', '.join(argument_names)}: {problem}.",
+        problems=[{"argument": name, "problem": problem} for name in argument_names],
     )
 
 
@@ -130,8 +132,8 @@ def delete_item(repo: Repository, branch: Branch, wanted: Wanted, origin: Origin
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         item = item_of(reading, wanted.spaces, wanted.item_id, repo.clock())
     if item.kind is not FACT:
-        removal = remove(repo, branch, Removal([wanted.item_id]), origin)
-        return ItemChanged(item.row, removal.commit, 0, is_changed=True)
+        removal_result = remove(repo, branch, Removal([wanted.item_id]), origin)
+        return ItemChanged(item.row, removal_result.commit, 0, is_changed=True)
     with repo.store.changing(branch.name) as work:
         item = item_of(work, wanted.spaces, wanted.item_id, work.now)
         columns: Row = {

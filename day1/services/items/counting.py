@@ -59,22 +59,26 @@ def count_items(
         now: the present instant.
     """
     spaces = spaces_below(reading, wallet_space)
-    facts, categories = _facts(reading, spaces, now)
-    messages, transcripts = _messages(reading, spaces)
-    items = [*facts, *messages]
-    if not items:
+    counted_facts, count_by_category = _facts(reading, spaces, now)
+    counted_messages, transcript_count = _messages(reading, spaces)
+    counted_items = [*counted_facts, *counted_messages]
+    if not counted_items:
         return Counts()
-    uses = engine.uses.of([item.id for item in items])
-    last_used = (max(i.created_at, uses[i.id].last if i.id in uses else 0) for i in items)
-    creation_times = [item.created_at for item in _with_vectors(engine, items)]
+    use_by_id = engine.uses.of([item.id for item in counted_items])
+    last_used_times = (
+        max(item.created_at, use_by_id[item.id].last if item.id in use_by_id else 0)
+        for item in counted_items
+    )
+    creation_times = [item.created_at for item in _with_vectors(engine, counted_items)]
     return Counts(
         vectors=len(creation_times),
-        transcripts=transcripts,
-        decay=sum(decay_score(at, now) for at in last_used) / len(items),
+        transcripts=transcript_count,
+        decay=sum(decay_score(last_used_at, now) for last_used_at in last_used_times)
+        / len(counted_items),
         oldest=min(creation_times, default=0),
         newest=max(creation_times, default=0),
-        by_category=dict(categories),
-        messages=len(messages),
+        by_category=dict(count_by_category),
+        messages=len(counted_messages),
     )
 
 
@@ -82,49 +86,60 @@ def _facts(
     reading: Reading, spaces: Sequence[str | None], now: int
 ) -> tuple[list[_Counted], Counter[Cell]]:
     columns = ("id", "created_at", "content_hash", "vector", "category")
-    facts: list[_Counted] = []
-    categories: Counter[Cell] = Counter()
-    for row_id, created, content, vector, category in reading.scan(
+    counted_facts: list[_Counted] = []
+    count_by_category: Counter[Cell] = Counter()
+    for row_id, created_at, content_hash, vector, category in reading.scan(
         FACT, columns, facts_of(spaces, now)
     ):
-        if content != REDACTED_HASH:
+        if content_hash != REDACTED_HASH:
             has_vector = vector is not None
-            facts.append(_Counted(FACT, str(row_id), int(created or 0), str(content), has_vector))
-            categories[category] += 1
-    return facts, categories
+            counted_facts.append(
+                _Counted(FACT, str(row_id), int(created_at or 0), str(content_hash), has_vector)
+            )
+            count_by_category[category] += 1
+    return counted_facts, count_by_category
 
 
 def _messages(reading: Reading, spaces: Sequence[str | None]) -> tuple[list[_Counted], int]:
-    in_spaces = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
+    conversation_query = Query(among={"space": list(spaces)})
+    conversation_ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), conversation_query)]
     columns = ("id", "created_at", "content_hash", "conversation_id", "session_id")
-    in_conversations = Query(among={"conversation_id": ids})
-    rows = reading.scan(MESSAGE, columns, in_conversations) if ids else []
-    messages: list[_Counted] = []
-    transcripts: set[tuple[Cell, Cell]] = set()
-    for row_id, created, content, conversation_id, session_id in rows:
-        transcripts.add((conversation_id, session_id))
-        if content != REDACTED_HASH:
-            messages.append(_Counted(MESSAGE, str(row_id), int(created or 0), str(content)))
-    return messages, len(transcripts)
+    message_query = Query(among={"conversation_id": conversation_ids})
+    rows = reading.scan(MESSAGE, columns, message_query) if conversation_ids else []
+    counted_messages: list[_Counted] = []
+    conversation_session_pairs: set[tuple[Cell, Cell]] = set()
+    for row_id, created_at, content_hash, conversation_id, session_id in rows:
+        conversation_session_pairs.add((conversation_id, session_id))
+        if content_hash != REDACTED_HASH:
+            counted_messages.append(
+                _Counted(MESSAGE, str(row_id), int(created_at or 0), str(content_hash))
+            )
+    return counted_messages, len(conversation_session_pairs)
 
 
 def _with_vectors(engine: SearchEngine, items: Sequence[_Counted]) -> list[_Counted]:
     """Return the items whose texts have a vector, a given one or one in the index."""
-    with_vectors = [item for item in items if item.has_given_vector]
+    items_with_vector = [item for item in items if item.has_given_vector]
     embedder = engine.embedder
     if embedder is None:
-        return with_vectors
+        return items_with_vector
     try:
         for kind in (FACT, MESSAGE):
-            others = [i for i in items if i.kind is kind and not i.has_given_vector]
-            text_ids = engine.index.words.known(kind, [item.content_hash for item in others])
-            waiting = {*engine.index.vectors.waiting(embedder, [*text_ids.values()])}
-            with_vectors += [
+            other_items = [
+                item for item in items if item.kind is kind and not item.has_given_vector
+            ]
+            text_id_by_hash = engine.index.words.known(
+                kind, [item.content_hash for item in other_items]
+            )
+            waiting_text_ids = {
+                *engine.index.vectors.waiting(embedder, [*text_id_by_hash.values()])
+            }
+            items_with_vector += [
                 item
-                for item in others
-                if (number := text_ids.get(item.content_hash)) is not None and number not in waiting
+                for item in other_items
+                if (text_id := text_id_by_hash.get(item.content_hash)) is not None
+                and text_id not in waiting_text_ids
             ]
     except (EmbedderUnavailable, IndexBehind, IndexLost):
         pass  # without the index or the model, only given vectors can be counted
-    return with_vectors
+    return items_with_vector

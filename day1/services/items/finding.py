@@ -63,7 +63,7 @@ class Item:
     kind: Kind
     row: Row
     detail: dict[str, Any]
-    """A fact's own, or that of a message's conversation."""
+    """The detail of a fact, or for a message the detail of its conversation."""
 
 
 def item_of(
@@ -92,7 +92,10 @@ def item_of(
 
 def unknown_item(item_id: str) -> NotFound:
     """Build the error of an id that names no item of the caller."""
-    return NotFound("There is no memory of this id here.", id=item_id[:80])
+    return NotFound(
+        "You have no memory with this id: search or list your memories to see their ids.",
+        id=item_id[:80],
+    )
 
 
 def _item(reading: Reading, item_id: str) -> Item | None:
@@ -136,11 +139,13 @@ def newest_facts(reading: Reading, spaces: Spaces, now: int, limit: int) -> list
         query = replace(
             facts_of(spaces, now), order="created_at", descending=True, limit=scan_limit
         )
-        newest_cells = reading.scan(FACT, ("id", "content_hash"), query)
-        ids = [str(row_id) for row_id, content in newest_cells if content != REDACTED_HASH]
-        if len(ids) >= limit or len(newest_cells) < scan_limit:
-            rows = reading.get(FACT, ids[:limit])
-            return [rows[row_id] for row_id in ids[:limit]]
+        ids_and_hashes = reading.scan(FACT, ("id", "content_hash"), query)
+        fact_ids = [
+            str(row_id) for row_id, content_hash in ids_and_hashes if content_hash != REDACTED_HASH
+        ]
+        if len(fact_ids) >= limit or len(ids_and_hashes) < scan_limit:
+            fact_by_id = reading.get(FACT, fact_ids[:limit])
+            return [fact_by_id[row_id] for row_id in fact_ids[:limit]]
         scan_limit *= 4
 
 
@@ -150,9 +155,9 @@ def meant_facts(
     """Return the ids of the facts that meet the conditions; None without conditions."""
     if narrowing.is_empty:
         return None
-    rows = reading.scan(FACT, ("id", "detail"), facts_of(spaces, now))
+    ids_and_details = reading.scan(FACT, ("id", "detail"), facts_of(spaces, now))
     return frozenset(
-        str(row_id) for row_id, detail in rows if narrowing.admits(read_detail(detail))
+        str(row_id) for row_id, detail in ids_and_details if narrowing.admits(read_detail(detail))
     )
 
 
@@ -169,15 +174,20 @@ def relations_named(
     )
     entity_columns = ("id", "source_entity", "target_entity")
     ids_by_name: dict[tuple[str, ...], dict[str, None]] = {}
-    for row_id, *names in reading.scan(RELATION, entity_columns, query):
-        for name in names:
-            ids_by_name.setdefault(_words(str(name)), {})[str(row_id)] = None
+    for row_id, *entity_names in reading.scan(RELATION, entity_columns, query):
+        for entity_name in entity_names:
+            ids_by_name.setdefault(_words(str(entity_name)), {})[str(row_id)] = None
     ids_by_name.pop((), None)
-    ids_of_texts = (
+    relation_ids_of_texts = (
         [_named(text, ids_by_name) for text in texts] if ids_by_name else [[] for _ in texts]
     )
-    rows = reading.get(RELATION, [row_id for ids in ids_of_texts for row_id in ids])
-    return [[rows[row_id] for row_id in ids if row_id in rows] for ids in ids_of_texts]
+    relation_by_id = reading.get(
+        RELATION, [row_id for relation_ids in relation_ids_of_texts for row_id in relation_ids]
+    )
+    return [
+        [relation_by_id[row_id] for row_id in relation_ids if row_id in relation_by_id]
+        for relation_ids in relation_ids_of_texts
+    ]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -186,8 +196,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _named(text: str, ids_by_name: Mapping[tuple[str, ...], Mapping[str, None]]) -> list[str]:
     words = _words(text)
-    ids: dict[str, None] = {}
-    for start in range(len(words)):
-        for length in range(1, _MAX_NAME_WORDS + 1):
-            ids |= ids_by_name.get(words[start : start + length], {})
-    return list(ids)[:_MAX_PER_TEXT]
+    relation_ids: dict[str, None] = {}
+    for start_index in range(len(words)):
+        for word_count in range(1, _MAX_NAME_WORDS + 1):
+            relation_ids |= ids_by_name.get(words[start_index : start_index + word_count], {})
+    return list(relation_ids)[:_MAX_PER_TEXT]

@@ -25,19 +25,19 @@ class ToIndex:
 
 def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -> Remembered:
     """Store a text with its vector; the same text of the same space is changed in place."""
-    kept_vector = None if new.vector is None else given_vector.as_kept(new.vector)
-    with repo.store.adding(branch.name) as adding:
-        row = {**new.memory.row(repo, origin, adding), "vector": kept_vector}
-        known_row = known_text(adding, row)
-        if known_row is None:
-            adding.add(FACT, [row])
-            return Remembered(row, adding.tip, adding.pending.count + 1)
-        columns: Row = new_columns(new.memory, known_row)
-        if kept_vector is not None:
-            columns["vector"] = kept_vector
-        if all(known_row[column] == cell for column, cell in columns.items()):
-            return Remembered(known_row, adding.tip, adding.pending.count, "known")
-        editor = Editor(repo, adding.to_change(), origin)
-        changed_row = editor.change(FACT, known_row, columns)
-        line = f"index fact {known_row['id']}: {', '.join(changed_row.groups)}"
-        return Remembered(changed_row.row, editor.work.commit(Message("change", line)))
+    vector_text = None if new.vector is None else given_vector.as_kept(new.vector)
+    with repo.store.adding(branch.name) as adding_unit:
+        row = {**new.memory.row(repo, origin, adding_unit), "vector": vector_text}
+        existing_row = known_text(adding_unit, row)
+        if existing_row is None:
+            adding_unit.add(FACT, [row])
+            return Remembered(row, adding_unit.tip, adding_unit.pending.count + 1)
+        columns: Row = new_columns(new.memory, existing_row)
+        if vector_text is not None:
+            columns["vector"] = vector_text
+        if all(existing_row[column] == cell for column, cell in columns.items()):
+            return Remembered(existing_row, adding_unit.tip, adding_unit.pending.count, "known")
+        editor = Editor(repo, adding_unit.to_change(), origin)
+        changed_row = editor.change(FACT, existing_row, columns)
+        commit_line = f"index fact {existing_row['id']}: {', '.join(changed_row.groups)}"
+        return Remembered(changed_row.row, editor.work.commit(Message("change", commit_line)))

@@ -43,7 +43,7 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
         message_ids = _messages(reading, query)
     scored_items, answer = _facts(where, query, fact_ids)
     if message_ids and _comparable(where, query):
-        message_search = SearchRequest(
+        message_request = SearchRequest(
             "" if query.vector is not None else query.text,
             mode="vector",
             kinds=(MESSAGE.table,),
@@ -51,10 +51,10 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
             only=message_ids,
             vector=None if query.vector is None else unit(query.vector),
         )
-        messages = search(where.engine, where.ref, where.branch_id, message_search)
-        scored_items += [(hit.row, hit.score) for hit in messages.hits]
-        notes = list(dict.fromkeys([*answer.notes, *messages.notes]))
-        pending_vectors = answer.pending_vectors + messages.pending_vectors
+        message_answer = search(where.engine, where.ref, where.branch_id, message_request)
+        scored_items += [(hit.row, hit.score) for hit in message_answer.hits]
+        notes = list(dict.fromkeys([*answer.notes, *message_answer.notes]))
+        pending_vectors = answer.pending_vectors + message_answer.pending_vectors
         answer = replace(answer, notes=notes, pending_vectors=pending_vectors)
     near_items = [hit for hit in scored_items if query.least is None or hit[1] >= query.least]
     near_items.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
@@ -101,10 +101,14 @@ def _messages(reading: Reading, query: ItemQuery) -> frozenset[str]:
 
 
 def _of_thread(reading: Reading, spaces: Spaces, thread: str) -> frozenset[str]:
-    in_spaces = Query(among={"space": list(spaces)})
-    conversations = reading.scan(CONVERSATION, ("id", "detail"), in_spaces)
-    ids = [
-        row_id for row_id, detail in conversations if read_detail(detail).get("threadId") == thread
+    conversation_query = Query(among={"space": list(spaces)})
+    ids_and_details = reading.scan(CONVERSATION, ("id", "detail"), conversation_query)
+    conversation_ids = [
+        row_id
+        for row_id, detail in ids_and_details
+        if read_detail(detail).get("threadId") == thread
     ]
-    query = Query(among={"conversation_id": ids})
-    return frozenset(str(row[0]) for row in reading.scan(MESSAGE, ("id",), query) if ids)
+    message_query = Query(among={"conversation_id": conversation_ids})
+    return frozenset(
+        str(row[0]) for row in reading.scan(MESSAGE, ("id",), message_query) if conversation_ids
+    )

@@ -81,8 +81,11 @@ def key_of(cell: Cell) -> str | None:
         return None
     detail = read_detail(cell)
     metadata = detail.get("metadata")
-    keys = (detail.get("key"), metadata.get("key") if isinstance(metadata, Mapping) else None)
-    return next((k for k in keys if isinstance(k, str) and k), None)
+    candidate_keys = (
+        detail.get("key"),
+        metadata.get("key") if isinstance(metadata, Mapping) else None,
+    )
+    return next((key for key in candidate_keys if isinstance(key, str) and key), None)
 
 
 def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) -> Remembered:
@@ -91,22 +94,26 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
     Raises:
         InvalidRequest: the merged text would be too long.
     """
-    with repo.store.adding(branch.name) as adding:
-        same, conflicts = _same_and_conflicting(adding, new)
-        if same is None and not conflicts:
-            row = new.row(repo, origin, adding)
-            adding.add(FACT, [row])
-            return Remembered(row, adding.tip, adding.pending.count + 1)
-        if same is None and new.policy == "supersede":
-            return _supersede(Editor(repo, adding.to_change(), origin), new, conflicts)
-        known_fact = conflicts[0] if same is None else same
+    with repo.store.adding(branch.name) as adding_unit:
+        same_fact, conflicting_facts = _same_and_conflicting(adding_unit, new)
+        if same_fact is None and not conflicting_facts:
+            row = new.row(repo, origin, adding_unit)
+            adding_unit.add(FACT, [row])
+            return Remembered(row, adding_unit.tip, adding_unit.pending.count + 1)
+        if same_fact is None and new.policy == "supersede":
+            return _supersede(Editor(repo, adding_unit.to_change(), origin), new, conflicting_facts)
+        existing_fact = conflicting_facts[0] if same_fact is None else same_fact
         columns: Row = {}
         if new.policy != "keep":
-            columns = _merged(known_fact, new) if same is None else new_columns(new, known_fact)
-        if any(known_fact[column] != cell for column, cell in columns.items()):
-            return _change(Editor(repo, adding.to_change(), origin), known_fact, columns)
-        outcome: Outcome = "kept" if same is None and new.policy == "keep" else "known"
-        return Remembered(known_fact, adding.tip, adding.pending.count, outcome)
+            columns = (
+                _merged(existing_fact, new)
+                if same_fact is None
+                else new_columns(new, existing_fact)
+            )
+        if any(existing_fact[column] != cell for column, cell in columns.items()):
+            return _change(Editor(repo, adding_unit.to_change(), origin), existing_fact, columns)
+        outcome: Outcome = "kept" if same_fact is None and new.policy == "keep" else "known"
+        return Remembered(existing_fact, adding_unit.tip, adding_unit.pending.count, outcome)
 
 
 def remember_each(
@@ -116,35 +123,35 @@ def remember_each(
 
     Returns the row of each fact, and the state of the branch.
     """
-    added: list[Row] = []
-    result: list[Row] = []
-    with repo.store.adding(branch.name) as adding:
+    added_rows: list[Row] = []
+    fact_rows: list[Row] = []
+    with repo.store.adding(branch.name) as adding_unit:
         # Sorted, so that lists of facts keep the order of the request.
-        ids = sorted(repo.new_id(FACT.prefix, adding.now) for _ in new_facts)
-        rows = [
-            {**new.row(repo, origin, adding), "id": row_id}
-            for new, row_id in zip(new_facts, ids, strict=True)
+        new_ids = sorted(repo.new_id(FACT.prefix, adding_unit.now) for _ in new_facts)
+        new_rows = [
+            {**new_fact.row(repo, origin, adding_unit), "id": row_id}
+            for new_fact, row_id in zip(new_facts, new_ids, strict=True)
         ]
-        row_by_key = _known_texts(adding, rows)
-        for row in rows:
-            if _text_key(row) not in row_by_key:
-                row_by_key[_text_key(row)] = row
-                added.append(row)
-            result.append(row_by_key[_text_key(row)])
-        if added:
-            adding.add(FACT, added)
-        return result, BranchAfter.of(adding, len(added))
+        row_by_text_key = _known_texts(adding_unit, new_rows)
+        for row in new_rows:
+            if _text_key(row) not in row_by_text_key:
+                row_by_text_key[_text_key(row)] = row
+                added_rows.append(row)
+            fact_rows.append(row_by_text_key[_text_key(row)])
+        if added_rows:
+            adding_unit.add(FACT, added_rows)
+        return fact_rows, BranchAfter.of(adding_unit, len(added_rows))
 
 
 def replace_facts(editor: Editor, old_facts: Sequence[Row], new_fact: Row) -> None:
     """Mark facts as superseded by another fact of the branch, in open work."""
     for old_fact in old_facts:
-        values: Row = {
+        end_columns: Row = {
             "status": "superseded",
             "superseded_by": new_fact["id"],
             "valid_until": end_of(old_fact, new_fact),
         }
-        editor.change(FACT, old_fact, values)
+        editor.change(FACT, old_fact, end_columns)
 
 
 def merged_text(old: str, new: str) -> str:
@@ -179,21 +186,30 @@ def _same_and_conflicting(adding: Additions, new: ToRemember) -> tuple[Row | Non
     A row with a structure, such as a lesson or a skill, is no plain fact: it is never
     returned.
     """
-    equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
-    same_id: str | None = None
-    conflicts: list[str] = []
+    equal_columns: Row = {
+        "space": new.fact.space,
+        "sensitivity": new.fact.sensitivity,
+        "structure": None,
+    }
+    same_text_id: str | None = None
+    conflicting_ids: list[str] = []
     is_conflict = conflicting((new.fact.text, new.key))
-    query = present_facts(equal, adding.now)
+    query = present_facts(equal_columns, adding.now)
     columns = ("id", "fact_text", *(() if new.key is None else ("detail",)))
-    for row_id, text, *detail in adding.scan(FACT, columns, query):
-        key = key_of(detail[0]) if detail else None  # unread if the new fact has no key
-        if text == new.fact.text and (new.key is None or key in {None, new.key}):
-            same_id = str(row_id)
-        elif is_conflict((str(text), key)):
-            conflicts.append(str(row_id))
-    rows = adding.get(FACT, [*conflicts, *([] if same_id is None else [same_id])])
-    conflicting_rows = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
-    return None if same_id is None else rows[same_id], conflicting_rows
+    for row_id, fact_text, *optional_detail in adding.scan(FACT, columns, query):
+        # The detail is unread if the new fact has no key.
+        fact_key = key_of(optional_detail[0]) if optional_detail else None
+        if fact_text == new.fact.text and (new.key is None or fact_key in {None, new.key}):
+            same_text_id = str(row_id)
+        elif is_conflict((str(fact_text), fact_key)):
+            conflicting_ids.append(str(row_id))
+    row_by_id = adding.get(
+        FACT, [*conflicting_ids, *([] if same_text_id is None else [same_text_id])]
+    )
+    conflicting_rows = sorted(
+        (row_by_id[conflicting_id] for conflicting_id in conflicting_ids), key=_age, reverse=True
+    )
+    return None if same_text_id is None else row_by_id[same_text_id], conflicting_rows
 
 
 def _age(row: Row) -> tuple[int, str]:
@@ -205,12 +221,12 @@ def conflicting(one: TextAndKey) -> Callable[[TextAndKey], bool]:
 
     Facts that both have a key conflict if the keys are equal; others if their words say the same.
     """
-    same_words = rewording_of(one[0])
+    is_rewording = rewording_of(one[0])
 
     def conflicts(other: TextAndKey) -> bool:
         if one[1] is not None and other[1] is not None:
             return one[1] == other[1]
-        return same_words(other[0])
+        return is_rewording(other[0])
 
     return conflicts
 
@@ -231,8 +247,8 @@ def _text_key(row: Row) -> tuple[Cell, ...]:
 
 def _known_texts(adding: Additions, rows: Sequence[Row]) -> dict[tuple[Cell, ...], Row]:
     """Find the facts of the branch that have the texts of new rows, by text and space."""
-    hashes_among = {"content_hash": [row["content_hash"] for row in rows]}
-    query = replace(present_facts({}, adding.now), among=hashes_among)
+    hash_condition = {"content_hash": [row["content_hash"] for row in rows]}
+    query = replace(present_facts({}, adding.now), among=hash_condition)
     return {_text_key(row): row for row in adding.find(FACT, query)} if rows else {}
 
 
@@ -262,15 +278,17 @@ def _merged(old: Row, new: ToRemember) -> Row:
 
 def _change(editor: Editor, row: Row, columns: Row) -> Remembered:
     changed_row = editor.change(FACT, row, columns)
-    line = f"remember in fact {row['id']}: {', '.join(changed_row.groups)}"
-    return Remembered(changed_row.row, editor.work.commit(Message("change", line)))
+    commit_line = f"remember in fact {row['id']}: {', '.join(changed_row.groups)}"
+    return Remembered(changed_row.row, editor.work.commit(Message("change", commit_line)))
 
 
 def _supersede(editor: Editor, new: ToRemember, old_facts: Sequence[Row]) -> Remembered:
     work = editor.work
-    row = new.row(editor.repo, editor.origin, work)
-    work.add(FACT, [row])
-    replace_facts(editor, old_facts, row)
-    ids = tuple(str(fact["id"]) for fact in old_facts)
-    commit = work.commit(Message("change", f"supersede fact {', '.join(ids)} by {row['id']}"))
-    return Remembered(row, commit, superseded=ids)
+    new_row = new.row(editor.repo, editor.origin, work)
+    work.add(FACT, [new_row])
+    replace_facts(editor, old_facts, new_row)
+    superseded_ids = tuple(str(fact["id"]) for fact in old_facts)
+    commit = work.commit(
+        Message("change", f"supersede fact {', '.join(superseded_ids)} by {new_row['id']}")
+    )
+    return Remembered(new_row, commit, superseded=superseded_ids)

@@ -41,7 +41,7 @@ How = Literal["supersede", "keep", "merge", "ignore"]
 """How a conflict is resolved. `supersede`: the winner replaces the other fact; `keep` and `ignore`:
 both stay as they are; `merge`: the other fact is joined to the winner."""
 Sees = Callable[[Cell], bool]
-"""Whether the caller sees the rows of a space."""
+"""A function that says whether the caller sees the rows of a space."""
 _KEPT_APART: Final = "apart"
 """The field of a fact's detail that lists conflicting facts which a caller decided to keep."""
 
@@ -77,25 +77,25 @@ def resolve(
     """
     if kind_of(decision.item_id) is HELD:
         return _resolve_held(repo, branch, decision, origin, sees)
-    with repo.store.adding(branch.name) as adding:
-        pair = _pair(adding, decision, sees)
-        if pair is None:
+    with repo.store.adding(branch.name) as adding_unit:
+        winner_and_losers = _pair(adding_unit, decision, sees)
+        if winner_and_losers is None:
             return Resolved(
                 is_resolved=False,
                 memory_id=decision.item_id,
-                commit=adding.tip,
-                pending=adding.pending.count,
+                commit=adding_unit.tip,
+                pending=adding_unit.pending.count,
             )
-        winner, losers = pair
-        editor = Editor(repo, adding.to_change(), origin, decision.reason)
+        winner, losers = winner_and_losers
+        editor = Editor(repo, adding_unit.to_change(), origin, decision.reason)
         if decision.how in {"keep", "ignore"}:
             _keep_apart(editor, winner, losers)
         else:
             if decision.how == "merge":
                 winner = _joined(editor, winner, losers)
             replace_facts(editor, losers, winner)
-        line = f"resolve a conflict of fact {winner['id']}: {decision.how}"
-        commit = editor.work.commit(Message("change", line))
+        commit_line = f"resolve a conflict of fact {winner['id']}: {decision.how}"
+        commit = editor.work.commit(Message("change", commit_line))
         return Resolved(is_resolved=True, memory_id=str(winner["id"]), commit=commit)
 
 
@@ -110,7 +110,7 @@ def _pair(
         conflicting_facts = _conflicts_of(adding, fact)
         return (fact, conflicting_facts) if conflicting_facts else None
     winner = None if decision.winner is None else _active(adding, decision.winner, sees)
-    if winner is None or any(winner[c] != fact[c] for c in ("space", "sensitivity")):
+    if winner is None or any(winner[column] != fact[column] for column in ("space", "sensitivity")):
         return None
     return winner, [fact]
 
@@ -123,10 +123,10 @@ def _active(adding: Additions, fact_id: str, sees: Sees) -> Row | None:
 
 def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
     """Find the active facts of its space that conflict with a fact, except those kept apart."""
-    equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
+    equal_columns: Row = {column: fact[column] for column in ("space", "sensitivity")}
     kept_apart_ids = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
     is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))
-    query = present_facts({**equal, "structure": None}, adding.now)
+    query = present_facts({**equal_columns, "structure": None}, adding.now)
     conflicting_ids = [
         str(row_id)
         for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
@@ -134,28 +134,31 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
         and fact["id"] not in read_detail(detail).get(_KEPT_APART, ())
         and is_conflict((str(text), key_of(detail)))
     ]
-    rows = adding.get(FACT, conflicting_ids)
-    return [rows[row_id] for row_id in conflicting_ids]
+    row_by_id = adding.get(FACT, conflicting_ids)
+    return [row_by_id[row_id] for row_id in conflicting_ids]
 
 
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
-    """Record in a fact which conflicting facts were decided to stay."""
+    """Record in a fact the conflicting facts that a caller decided to keep."""
     detail = read_detail(fact["detail"])
-    known_ids = detail.get(_KEPT_APART)
-    ids = {*(known_ids if isinstance(known_ids, list) else ()), *(str(row["id"]) for row in others)}
-    editor.change(FACT, fact, {"detail": canonical({**detail, _KEPT_APART: sorted(ids)})})
+    earlier_ids = detail.get(_KEPT_APART)
+    apart_ids = {
+        *(earlier_ids if isinstance(earlier_ids, list) else ()),
+        *(str(row["id"]) for row in others),
+    }
+    editor.change(FACT, fact, {"detail": canonical({**detail, _KEPT_APART: sorted(apart_ids)})})
 
 
 def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
-    """Join the texts and metadata of facts to the one that stays."""
-    text, detail = str(winner["fact_text"]), read_detail(winner["detail"])
-    metadata: dict[str, Any] = dict(metadata_of(detail))
+    """Add the texts and metadata of the losing facts to the winner, which stays."""
+    joined_text, detail = str(winner["fact_text"]), read_detail(winner["detail"])
+    joined_metadata: dict[str, Any] = dict(metadata_of(detail))
     for loser in losers:
-        text = merged_text(text, str(loser["fact_text"]))
-        metadata = {**metadata_of(read_detail(loser["detail"])), **metadata}
-    columns: Row = {"fact_text": text}
-    if metadata:
-        columns["detail"] = canonical({**detail, "metadata": metadata})
+        joined_text = merged_text(joined_text, str(loser["fact_text"]))
+        joined_metadata = {**metadata_of(read_detail(loser["detail"])), **joined_metadata}
+    columns: Row = {"fact_text": joined_text}
+    if joined_metadata:
+        columns["detail"] = canonical({**detail, "metadata": joined_metadata})
     return editor.change(FACT, winner, columns).row
 
 
@@ -163,13 +166,21 @@ def _resolve_held(
     repo: Repository, branch: Branch, decision: ConflictDecision, origin: Origin, sees: Sees
 ) -> Resolved:
     offer = next(
-        (o for o in offers(repo, branch) if any(i.id == decision.item_id for i in o.items)), None
+        (
+            held_offer
+            for held_offer in offers(repo, branch)
+            if any(held_item.id == decision.item_id for held_item in held_offer.items)
+        ),
+        None,
     )
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         is_seen = offer is not None and _is_seen(reading, offer, sees)
-        state = (reading.tip, reading.pending.count)
+        tip_and_pending = (reading.tip, reading.pending.count)
     unresolved = Resolved(
-        is_resolved=False, memory_id=decision.item_id, commit=state[0], pending=state[1]
+        is_resolved=False,
+        memory_id=decision.item_id,
+        commit=tip_and_pending[0],
+        pending=tip_and_pending[1],
     )
     if offer is None or not is_seen:
         return unresolved
@@ -177,10 +188,12 @@ def _resolve_held(
     if held_decision is None:
         return unresolved
     try:
-        decided = decide(repo, branch, held_decision, origin)
+        decision_result = decide(repo, branch, held_decision, origin)
     except NotFound:  # decided by somebody else meanwhile
         return unresolved
-    return Resolved(is_resolved=True, memory_id=decided.item.row_id, commit=decided.commit)
+    return Resolved(
+        is_resolved=True, memory_id=decision_result.item.row_id, commit=decision_result.commit
+    )
 
 
 def _is_seen(reading: Reading, offer: Offer, sees: Sees) -> bool:
@@ -210,8 +223,8 @@ def _held_decision(decision: ConflictDecision, offer: Offer) -> HeldDecision | N
     ]
     if offer.item.kind is not FACT or len(side_texts) < 2 or None in side_texts:  # noqa: PLR2004 - both sides
         raise InvalidRequest(
-            "resolution: only two texts of a fact can be merged: supersede or keep this.",
+            "resolution: only two texts of a fact can be merged: use `supersede` or `keep`.",
             problems=[{"argument": "resolution", "problem": "only texts of facts can be merged"}],
         )
-    text = merged_text(str(side_texts[0]), str(side_texts[1]))
-    return HeldDecision(decision.item_id, "edited", {"fact_text": text})
+    joined_text = merged_text(str(side_texts[0]), str(side_texts[1]))
+    return HeldDecision(decision.item_id, "edited", {"fact_text": joined_text})

@@ -48,23 +48,23 @@ def apply(run: JobRun, write: Write) -> dict[str, Json]:
     open_review = _open_review_of(run)
     if open_review is not None:
         return {"review_id": open_review.id, "notes": [_STILL_OPEN]}
-    fork = fork_under(
+    fork_branch = fork_under(
         run.repo,
         lambda: f"jobs/{run.job.kind}",
         lambda name: (new_below(run.repo, branch, name, run.repo.clock()), ()),
     )
-    if _written(run, fork, write) is None:
-        delete_taken(run.repo, fork, None, run.repo.clock())
+    if _written(run, fork_branch, write) is None:
+        delete_taken(run.repo, fork_branch, None, run.repo.clock())
         return {}
-    return _proposed(run, fork, branch)
+    return _proposed(run, fork_branch, branch)
 
 
 def _written(run: JobRun, branch: Branch, write: Write) -> CommitId | None:
     """Record the author and write to a branch; None if there was nothing to write."""
-    now, token = run.repo.clock(), run.job.token_id
+    now, token_id = run.repo.clock(), run.job.token_id
     register_writer(run.repo, branch, run.origin, now)
-    if token is not None:
-        register_writer(run.repo, branch, Origin(), now, token)
+    if token_id is not None:
+        register_writer(run.repo, branch, Origin(), now, token_id)
     run.repo.point("job.before_commit")
     commit = write(branch)
     run.repo.point("job.after_commit")
@@ -74,31 +74,33 @@ def _written(run: JobRun, branch: Branch, write: Write) -> CommitId | None:
 def _commit(run: JobRun, branch: Branch, change: Change) -> CommitId | None:
     """Change rows of a branch that takes writes; None if there was nothing to change."""
     with run.repo.store.changing(branch.name) as work:
-        line = change(Editor(run.repo, work, run.origin, run.job.kind))
-        if not line:
+        change_text = change(Editor(run.repo, work, run.origin, run.job.kind))
+        if not change_text:
             return None
         run.go_on()
-        return work.commit(Message("change", f"{run.job.kind}: {line}"))
+        return work.commit(Message("change", f"{run.job.kind}: {change_text}"))
 
 
 def _proposed(run: JobRun, fork: Branch, branch: Branch) -> dict[str, Json]:
     """Open a review of the fork; with tiers, merge what needs no approval."""
-    now, token = run.repo.clock(), run.job.token_id
+    now, token_id = run.repo.clock(), run.job.token_id
     if TIERED not in branch.protection:
         title_and_text = f"Maintenance: {run.job.kind}", None
-        review = open_review(run.repo, (fork, branch), title_and_text, (run.job.wallet, token), now)
+        review = open_review(
+            run.repo, (fork, branch), title_and_text, (run.job.wallet, token_id), now
+        )
         return {"review_id": review.id}
-    proposed = propose(
+    proposal = propose(
         run.repo,
         MergeRequest(fork, branch, "auto"),
-        Proposer(run.origin, token),
+        Proposer(run.origin, token_id),
         now,
-        guard(run.repo, Merger(token)),
+        guard(run.repo, Merger(token_id)),
     )
-    commit = None if proposed.merged is None else proposed.merged.record.commit
-    review_id = None if proposed.review is None else proposed.review.id
-    result: dict[str, Json] = {"commit": commit, "review_id": review_id}
-    return {name: value for name, value in result.items() if value is not None}
+    commit = None if proposal.merged is None else proposal.merged.record.commit
+    review_id = None if proposal.review is None else proposal.review.id
+    optional_ids: dict[str, Json] = {"commit": commit, "review_id": review_id}
+    return {name: value for name, value in optional_ids.items() if value is not None}
 
 
 def _open_review_of(run: JobRun) -> Review | None:

@@ -28,8 +28,8 @@ class _Transcript:
 
     def is_unchanged(self, work: Work) -> bool:
         """Whether nobody added a message since the transcript was read."""
-        equal = {"conversation_id": self.conversation["id"]}
-        return work.count(MESSAGE, equal) == len(self.messages)
+        equal_columns = {"conversation_id": self.conversation["id"]}
+        return work.count(MESSAGE, equal_columns) == len(self.messages)
 
 
 @dataclass(slots=True)
@@ -43,32 +43,32 @@ class _CleanupCandidates:
 
 def clean_up(run: JobRun) -> dict[str, Json]:
     """Archive expired facts and remove old transcripts in one commit, and drop ended sessions."""
-    days = run.number("olderThanDays", OLDER_THAN_DAYS)
-    oldest_kept = run.repo.clock() - round(days * DAY)
+    min_age_days = run.number("olderThanDays", OLDER_THAN_DAYS)
+    cutoff_time = run.repo.clock() - round(min_age_days * DAY)
     with run.repo.store.reading(run.reading_ref()) as reading:
-        outdated = _cleanup_candidates(run, reading, oldest_kept, days)
-    counts = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
+        candidates = _cleanup_candidates(run, reading, cutoff_time, min_age_days)
+    count_by_name = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
 
     def change(editor: Editor) -> str:
-        counts["archivedFacts"] = _archive(editor, outdated.facts)
+        count_by_name["archivedFacts"] = _archive(editor, candidates.facts)
         old_transcripts = [
             transcript
-            for transcript in outdated.transcripts
+            for transcript in candidates.transcripts
             if transcript.is_unchanged(editor.work)
         ]
         messages = [message for transcript in old_transcripts for message in transcript.messages]
-        counts["removedMessages"] = _remove(editor, MESSAGE, messages)
-        rows = [transcript.conversation for transcript in old_transcripts]
-        counts["removedConversations"] = _remove(editor, CONVERSATION, rows)
-        lines = [f"{name} {count}" for name, count in counts.items() if count]
-        return ", ".join(lines)
+        count_by_name["removedMessages"] = _remove(editor, MESSAGE, messages)
+        old_conversations = [transcript.conversation for transcript in old_transcripts]
+        count_by_name["removedConversations"] = _remove(editor, CONVERSATION, old_conversations)
+        count_texts = [f"{name} {count}" for name, count in count_by_name.items() if count]
+        return ", ".join(count_texts)
 
-    change_result = change_rows(run, change) if outdated.facts or outdated.transcripts else {}
+    change_result = change_rows(run, change) if candidates.facts or candidates.transcripts else {}
     added_notes = change_result.pop("notes", [])
-    notes: list[Json] = [*outdated.notes, *(added_notes if isinstance(added_notes, list) else [])]
+    notes: list[Json] = [*candidates.notes, *(added_notes if isinstance(added_notes, list) else [])]
     return {
-        "olderThanDays": days,
-        **counts,
+        "olderThanDays": min_age_days,
+        **count_by_name,
         "endedSessions": drop_ended(run.repo, run.branch, run.job.wallets, run.repo.clock()),
         **change_result,
         **({"notes": notes} if notes else {}),
@@ -109,28 +109,30 @@ def _find_transcripts(
         run.go_on()
         query = Query(equal={"conversation_id": conversation["id"]})
         messages = reading.find(MESSAGE, query)
-        rows = [conversation, *messages]
-        if all(int(row["created_at"] or 0) <= before for row in rows):
+        transcript_rows = [conversation, *messages]
+        if all(int(row["created_at"] or 0) <= before for row in transcript_rows):
             candidates.transcripts.append(_Transcript(conversation, messages))
 
 
 def _archive(editor: Editor, rows: Sequence[Row]) -> int:
     """Archive the facts whose status and expiry did not change meanwhile; return their number."""
-    present_by_id = editor.work.get(FACT, [str(row["id"]) for row in rows])
-    count = 0
+    present_row_by_id = editor.work.get(FACT, [str(row["id"]) for row in rows])
+    archived_count = 0
     for row in rows:
-        now = present_by_id.get(str(row["id"]))
-        kept_columns = ("status", "expires_at")
-        if now is not None and all(now[column] == row[column] for column in kept_columns):
-            editor.change(FACT, now, {"status": "archived"})
-            count += 1
-    return count
+        present_row = present_row_by_id.get(str(row["id"]))
+        compared_columns = ("status", "expires_at")
+        if present_row is not None and all(
+            present_row[column] == row[column] for column in compared_columns
+        ):
+            editor.change(FACT, present_row, {"status": "archived"})
+            archived_count += 1
+    return archived_count
 
 
 def _remove(editor: Editor, kind: Kind, rows: Sequence[Row]) -> int:
     """Remove the rows that are still there; history keeps them."""
-    present_by_id = editor.work.get(kind, [str(row["id"]) for row in rows])
-    for row_id, row in present_by_id.items():
+    present_row_by_id = editor.work.get(kind, [str(row["id"]) for row in rows])
+    for row_id, row in present_row_by_id.items():
         editor.work.apply({kind.table: {row_id: None}})
         editor.add_edits(kind, row, [WHOLE])
-    return len(present_by_id)
+    return len(present_row_by_id)

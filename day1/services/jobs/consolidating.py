@@ -1,4 +1,4 @@
-"""The job `consolidate`: supersede facts that say what a better worded one of their space says."""
+"""The job `consolidate`: supersede facts that a better worded fact of their space repeats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,19 +42,19 @@ def consolidate(run: JobRun) -> dict[str, Json]:
         Refused: more than a third of the branch would be superseded.
     """
     plan = _planned(run)
-    superseded: list[str] = []
+    superseded_ids: list[str] = []
 
     def change(editor: Editor) -> str:
         _refuse_too_much(editor.work, len(plan.pairs))
-        superseded[:] = _superseded(editor, plan.pairs)
-        return f"supersede {len(superseded)}" if superseded else ""
+        superseded_ids[:] = _superseded(editor, plan.pairs)
+        return f"supersede {len(superseded_ids)}" if superseded_ids else ""
 
     change_result = change_rows(run, change) if plan.pairs else {}
     notes = [*plan.notes, *_texts(change_result.pop("notes", []))]
     return {
         "spaces": plan.spaces,
         "examined": plan.examined,
-        "superseded": len(superseded),
+        "superseded": len(superseded_ids),
         **change_result,
         **({"notes": list(notes)} if notes else {}),
     }
@@ -66,28 +66,30 @@ def _texts(notes: Json) -> list[str]:
 
 def _planned(run: JobRun) -> _Plan:
     plan = _Plan()
-    cosine = max(ALIKE, run.number("confidenceThreshold", ALIKE))
-    limit = min(MOST, int(run.number("batchSize", MOST)))
+    min_cosine = max(ALIKE, run.number("confidenceThreshold", ALIKE))
+    max_facts = min(MOST, int(run.number("batchSize", MOST)))
     with run.repo.store.reading(run.reading_ref()) as reading:
         spaces = run.spaces(reading)
         facts_by_space = {space: reading.find(FACT, _lasting(space)) for space in spaces}
-    for rows in facts_by_space.values():
-        mergeable = [row for row in rows if _may_be_merged(run, row)]
+    for space_facts in facts_by_space.values():
+        mergeable_facts = [row for row in space_facts if _may_be_merged(run, row)]
         plan.spaces += 1
-        plan.examined += len(mergeable[-limit:])
-        for comparable_facts in _comparable(mergeable[-limit:]):
+        plan.examined += len(mergeable_facts[-max_facts:])
+        for comparable_facts in _comparable(mergeable_facts[-max_facts:]):
             run.go_on()
-            grouped = group_rows(run.shop.engine, FACT, comparable_facts)
-            plan.notes += [note for note in grouped.notes if note not in plan.notes]
+            grouping = group_rows(run.shop.engine, FACT, comparable_facts)
+            plan.notes += [note for note in grouping.notes if note not in plan.notes]
             similar_pairs = {
                 (row_id, other_id)
-                for row_id, other_id, similarity in grouped.pairs
-                if similarity >= cosine
+                for row_id, other_id, similarity in grouping.pairs
+                if similarity >= min_cosine
             }
-            for group in grouped.groups:
+            for group in grouping.groups:
                 plan.pairs += _pairs(group, similar_pairs)
-    kept_ids = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
-    plan.pairs = [(row, best) for row, best in plan.pairs if row["id"] not in kept_ids]
+    brought_back_ids = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
+    plan.pairs = [
+        (row, best_fact) for row, best_fact in plan.pairs if row["id"] not in brought_back_ids
+    ]
     return plan
 
 
@@ -100,8 +102,8 @@ def _brought_back(run: JobRun, ids: Sequence[str]) -> set[Cell]:
 
 def _lasting(space: str) -> Query:
     """Query the public facts of a space that do not end by themselves."""
-    no_end = {"expires_at": None, "valid_until": None}
-    return Query(equal={"status": "active", "space": space, **no_end}, public=True)
+    no_end_columns = {"expires_at": None, "valid_until": None}
+    return Query(equal={"status": "active", "space": space, **no_end_columns}, public=True)
 
 
 def _may_be_merged(run: JobRun, row: Row) -> bool:
@@ -116,33 +118,37 @@ def _may_be_merged(run: JobRun, row: Row) -> bool:
 
 def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
     """Group facts of equal category, key and metadata; groups of a single fact are dropped."""
-    facts_by_choice: dict[str, list[Row]] = {}
+    facts_by_compared_values: dict[str, list[Row]] = {}
     for row in rows:
         detail = read_detail(row["detail"])
         compared_values = [row["category"], detail.get("key"), detail.get("metadata")]
-        facts_by_choice.setdefault(canonical(compared_values), []).append(row)
-    return [group for group in facts_by_choice.values() if len(group) > 1]
+        facts_by_compared_values.setdefault(canonical(compared_values), []).append(row)
+    return [group for group in facts_by_compared_values.values() if len(group) > 1]
 
 
 def _pairs(group: Sequence[Row], similar_pairs: set[tuple[str, str]]) -> list[tuple[Row, Row]]:
     """Pair each fact that says the same as the best one of its group with that one."""
-    best = max(group, key=_rank)
+    best_fact = max(group, key=_rank)
     return [
-        (row, best) for row in group if row is not best and _says_the_same(row, best, similar_pairs)
+        (row, best_fact)
+        for row in group
+        if row is not best_fact and _says_the_same(row, best_fact, similar_pairs)
     ]
 
 
 def _rank(row: Row) -> tuple[bool, int, int, str]:
-    text, created_at = str(row["fact_text"]), int(row["created_at"] or 0)
-    return row["verification"] == "verified", worded(text), created_at, str(row["id"])
+    fact_text, created_at = str(row["fact_text"]), int(row["created_at"] or 0)
+    return row["verification"] == "verified", worded(fact_text), created_at, str(row["id"])
 
 
 def _says_the_same(row: Row, best: Row, similar_pairs: set[tuple[str, str]]) -> bool:
-    text, kept = str(row["fact_text"]), str(best["fact_text"])
-    if plain(text) == plain(kept):
+    fact_text, best_text = str(row["fact_text"]), str(best["fact_text"])
+    if plain(fact_text) == plain(best_text):
         return True
-    is_near = not similar_pairs.isdisjoint({(plain(text), plain(kept)), (plain(kept), plain(text))})
-    return is_near and same_text_in_words(text, kept)
+    is_near = not similar_pairs.isdisjoint(
+        {(plain(fact_text), plain(best_text)), (plain(best_text), plain(fact_text))}
+    )
+    return is_near and same_text_in_words(fact_text, best_text)
 
 
 def _refuse_too_much(work: Work, touched: int) -> None:
@@ -158,18 +164,22 @@ def _refuse_too_much(work: Work, touched: int) -> None:
 
 def _superseded(editor: Editor, pairs: Sequence[tuple[Row, Row]]) -> list[str]:
     """Supersede the facts of the pairs that are still as they were planned."""
-    ids = [str(row["id"]) for pair in pairs for row in pair]
-    present_by_id = editor.work.get(FACT, ids)
+    fact_ids = [str(row["id"]) for pair in pairs for row in pair]
+    present_row_by_id = editor.work.get(FACT, fact_ids)
     superseded_ids = []
-    for row, best in pairs:
-        if all(_is_as_planned(planned, present_by_id) for planned in (row, best)):
-            end = end_of(row, best)
-            values: Row = {"status": "superseded", "superseded_by": best["id"], "valid_until": end}
-            editor.change(FACT, row, values)
+    for row, best_fact in pairs:
+        if all(_is_as_planned(planned_row, present_row_by_id) for planned_row in (row, best_fact)):
+            valid_until = end_of(row, best_fact)
+            new_columns: Row = {
+                "status": "superseded",
+                "superseded_by": best_fact["id"],
+                "valid_until": valid_until,
+            }
+            editor.change(FACT, row, new_columns)
             superseded_ids.append(str(row["id"]))
     return superseded_ids
 
 
 def _is_as_planned(planned: Row, present_by_id: dict[str, Row]) -> bool:
-    row = present_by_id.get(str(planned["id"]))
-    return row is not None and revision(FACT, row) == revision(FACT, planned)
+    present_row = present_by_id.get(str(planned["id"]))
+    return present_row is not None and revision(FACT, present_row) == revision(FACT, planned)

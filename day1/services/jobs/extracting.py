@@ -66,32 +66,32 @@ def extract_facts(run: JobRun) -> dict[str, Json]:
         return {"added": 0, "notes": ["No chat model is configured: nothing was extracted."]}
     with run.repo.store.reading(run.reading_ref()) as reading:
         messages = _messages(reading, _ids(run, "messages"))
-        shown_texts = [str(text) for text in _shown(reading, _ids(run, "shown"))]
+        shown_texts = [str(shown_text) for shown_text in _shown(reading, _ids(run, "shown"))]
     if not messages:
         return {"added": 0}
-    texts = [str(row["content"]) for row in messages]
+    message_texts = [str(row["content"]) for row in messages]
     run.go_on()
-    answer = chat.ask(_INSTRUCTIONS, {"messages": list(texts)}, _SCHEMA, "facts")
-    facts = usable_facts(answer.value, texts, shown_texts)
-    added: list[str] = []
+    model_answer = chat.ask(_INSTRUCTIONS, {"messages": list(message_texts)}, _SCHEMA, "facts")
+    extracted_facts = usable_facts(model_answer.value, message_texts, shown_texts)
+    added_ids: list[str] = []
 
     def change(editor: Editor) -> str:
-        added[:] = _add(editor, facts, messages)
-        return f"{len(added)} facts" if added else ""
+        added_ids[:] = _add(editor, extracted_facts, messages)
+        return f"{len(added_ids)} facts" if added_ids else ""
 
-    change_result = change_rows(run, change) if facts else {}
-    return {"added": len(added), **change_result}
+    change_result = change_rows(run, change) if extracted_facts else {}
+    return {"added": len(added_ids), **change_result}
 
 
 def _ids(run: JobRun, name: str) -> list[str]:
-    ids = run.job.params.get(name)
-    return [str(row_id) for row_id in ids] if isinstance(ids, list) else []
+    listed_ids = run.job.params.get(name)
+    return [str(row_id) for row_id in listed_ids] if isinstance(listed_ids, list) else []
 
 
 def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
     """Return the user's messages in order, without redacted ones and texts that look secret."""
-    rows = reading.get(MESSAGE, list(row_ids))
-    present_rows = (rows[row_id] for row_id in row_ids if row_id in rows)
+    row_by_id = reading.get(MESSAGE, list(row_ids))
+    present_rows = (row_by_id[row_id] for row_id in row_ids if row_id in row_by_id)
     user_rows = [
         row
         for row in present_rows
@@ -107,10 +107,10 @@ def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
 
 def _shown(reading: Reading, row_ids: Sequence[str]) -> list[object]:
     """Return the texts that the prompt of the turn showed."""
-    facts, messages = (reading.get(kind, list(row_ids)) for kind in (FACT, MESSAGE))
+    fact_by_id, message_by_id = (reading.get(kind, list(row_ids)) for kind in (FACT, MESSAGE))
     return [
-        *(row["fact_text"] for row in facts.values()),
-        *(row["content"] for row in messages.values()),
+        *(row["fact_text"] for row in fact_by_id.values()),
+        *(row["content"] for row in message_by_id.values()),
     ]
 
 
@@ -126,25 +126,29 @@ def _add(editor: Editor, facts: Sequence[ExtractedFact], messages: Sequence[Row]
         owner_in(conversation["detail"]),
         threadId=read_detail(conversation["detail"]).get("threadId"),
     )
-    rows, edits = [], []
+    new_rows, basis_edits = [], []
     for fact in facts:
-        sources = [messages[place] for place in fact.sources]
-        if any(row["id"] not in present_messages for row in sources):
+        source_messages = [messages[message_index] for message_index in fact.sources]
+        if any(row["id"] not in present_messages for row in source_messages):
             continue  # the message was removed while the model read it
-        row_id = derived_id(FACT.prefix, None, "extracted", str(sources[0]["id"]), fact.text)
+        fact_id = derived_id(
+            FACT.prefix, None, "extracted", str(source_messages[0]["id"]), fact.text
+        )
         new_fact = NewFact(
             fact.text,
             _CATEGORY,
-            happened_at=int(sources[0]["created_at"] or 0),
+            happened_at=int(source_messages[0]["created_at"] or 0),
             space=None if conversation["space"] is None else str(conversation["space"]),
         )
-        columns: Row = {"detail": detail, "origin_id": sources[0]["id"]}
-        row = fact_row(row_id, new_fact, editor.origin, work.now) | columns
-        is_hidden = row["content_hash"] in work.mask.hashes or row_id in work.mask.rows
-        if not is_hidden and not work.get(FACT, [row_id]) and known_text(work, row) is None:
-            rows.append(row)
-            edits.append(basis_edit(basis_columns(FACT, row_id, sources), editor.origin, work.now))
-    if rows:
-        work.add(FACT, rows)
-        add_new(work, edits)
-    return [str(row["id"]) for row in rows]
+        extra_columns: Row = {"detail": detail, "origin_id": source_messages[0]["id"]}
+        row = fact_row(fact_id, new_fact, editor.origin, work.now) | extra_columns
+        is_hidden = row["content_hash"] in work.mask.hashes or fact_id in work.mask.rows
+        if not is_hidden and not work.get(FACT, [fact_id]) and known_text(work, row) is None:
+            new_rows.append(row)
+            basis_edits.append(
+                basis_edit(basis_columns(FACT, fact_id, source_messages), editor.origin, work.now)
+            )
+    if new_rows:
+        work.add(FACT, new_rows)
+        add_new(work, basis_edits)
+    return [str(row["id"]) for row in new_rows]

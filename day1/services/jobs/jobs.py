@@ -1,4 +1,4 @@
-"""Jobs: create, claim, run and read them; the record tells the truth whoever reads it.
+"""Jobs: creating, claiming, running and reading them.
 
 A process that runs a job renews its lease. A job whose lease is over reads as failed, and no
 process can complete it afterwards.
@@ -93,7 +93,7 @@ def create_unless_done(repo: Repository, new: NewJob, job_id: str) -> Job:
 
 
 def find_job(repo: Repository, job_id: str) -> Job:
-    """Find a job as it reads now.
+    """Find a job with its present status: one whose lease is over has failed.
 
     Raises:
         NotFound: there is none.
@@ -107,10 +107,10 @@ def find_job(repo: Repository, job_id: str) -> Job:
 def waiting(repo: Repository) -> list[Job]:
     """List the background jobs that a server must begin, oldest first."""
     now = repo.clock()
-    running = repo.ledger.records(Job, status="running")
+    running_jobs = repo.ledger.records(Job, status="running")
     return [
         job
-        for job in running
+        for job in running_jobs
         if job.holder is None and job.execution == "temporal" and not job.is_over(now)
     ]
 
@@ -129,27 +129,27 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
 
     A background job whose process ends before it wrote anything waits for the next process.
     """
-    with _renewed(shop.repo, job) as lease:
+    with _renewed(shop.repo, job) as job_lease:
         try:
             branch = _branch_of(shop.repo, job)
-            job_run = JobRun(shop, job, branch, lambda: stopped() or lease.is_over())
+            job_run = JobRun(shop, job, branch, lambda: stopped() or job_lease.is_over())
             job_run.go_on()
             shop.repo.point("job.claimed")
             job_result = RUNS[job.kind](job_run)
         except JobStoppedError:
             if job.execution == "temporal":
-                return lease.give_back()
-            return lease.end(status="failed", error=_CANCELLED)
+                return job_lease.give_back()
+            return job_lease.end(status="failed", error=_CANCELLED)
         except Day1Error as error:
             note_failure(log, "a job", error)
-            failure = (
+            failure_text = (
                 str(error) if isinstance(error, _PLAIN_ERRORS) else f"It ended with {error.code}."
             )
-            return lease.end(status="failed", error=failure)
+            return job_lease.end(status="failed", error=failure_text)
         except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
             note_failure(log, "a job", error)
-            return lease.end(status="failed", error=f"It ended with {type(error).__name__}.")
-        return lease.end(status="completed", data=job_result, commit=job_result.get("commit"))
+            return job_lease.end(status="failed", error=f"It ended with {type(error).__name__}.")
+        return job_lease.end(status="completed", data=job_result, commit=job_result.get("commit"))
 
 
 def run_now(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:

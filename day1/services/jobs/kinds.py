@@ -26,22 +26,22 @@ def count_decayed(run: JobRun) -> dict[str, Json]:
     """Count the facts whose decay score is low; the score is computed whenever it is read."""
     half_life = run.number("halfLifeDays", HALF_LIFE_DAYS)
     threshold = run.number("confidenceThreshold", _FADED_SCORE)
-    now, items, faded_count = run.repo.clock(), 0, 0
+    now, fact_count, faded_count = run.repo.clock(), 0, 0
     with run.repo.store.reading(run.reading_ref()) as reading:
         for space in run.spaces(reading):
             run.go_on()
             query = Query(equal={"status": "active", "space": space}, public=True, alive_at=now)
-            rows = [row for row in reading.find(FACT, query) if run.covers(row)]
-            uses = run.shop.engine.uses.of([str(row["id"]) for row in rows])
-            for row in rows:
-                last_used = int(row["created_at"] or 0)
-                if row["id"] in uses:
-                    last_used = max(last_used, uses[str(row["id"])].last)
-                items += 1
-                faded_count += decay_score(last_used, now, half_life) < threshold
+            facts = [row for row in reading.find(FACT, query) if run.covers(row)]
+            use_by_id = run.shop.engine.uses.of([str(row["id"]) for row in facts])
+            for row in facts:
+                last_used_at = int(row["created_at"] or 0)
+                if row["id"] in use_by_id:
+                    last_used_at = max(last_used_at, use_by_id[str(row["id"])].last)
+                fact_count += 1
+                faded_count += decay_score(last_used_at, now, half_life) < threshold
     return {
         "computed": True,
-        "items": items,
+        "items": fact_count,
         "below": faded_count,
         "threshold": threshold,
         "halfLifeDays": half_life,
@@ -57,26 +57,31 @@ def extract(run: JobRun) -> dict[str, Json]:
     def write(branch: Branch) -> CommitId | None:
         for wallet in run.job.wallets:
             run.go_on()
-            new = Extraction(
+            new_extraction = Extraction(
                 branch, Owner(wallet), replace(run.origin, agent_id=wallet), min_confidence
             )
-            extractions.append(extract_patterns(run.repo, new))
-        commits = [extraction.commit for extraction in extractions if extraction.commit is not None]
-        return commits[-1] if commits else None
+            extractions.append(extract_patterns(run.repo, new_extraction))
+        commit_ids = [
+            extraction.commit for extraction in extractions if extraction.commit is not None
+        ]
+        return commit_ids[-1] if commit_ids else None
 
-    applied = apply(run, write)
+    apply_result = apply(run, write)
     return {
         "added": sum(len(extraction.added) for extraction in extractions),
         "present": sum(extraction.present for extraction in extractions),
-        **applied,
+        **apply_result,
     }
 
 
 def archive(run: JobRun) -> dict[str, Json]:
     """Archive the rows of each wallet in a bundle of its own, with a fact that describes it."""
-    start, end = (run.job.params.get(name) for name in ("start", "end"))
-    after, before = (at if isinstance(at, int) else None for at in (start, end))
-    archives: list[dict[str, Json]] = []
+    start_value, end_value = (run.job.params.get(param_name) for param_name in ("start", "end"))
+    after_time, before_time = (
+        time_value if isinstance(time_value, int) else None
+        for time_value in (start_value, end_value)
+    )
+    created_archives: list[dict[str, Json]] = []
 
     def write(branch: Branch) -> CommitId | None:
         commit = None
@@ -84,15 +89,17 @@ def archive(run: JobRun) -> dict[str, Json]:
             run.go_on()
             origin = replace(run.origin, agent_id=wallet)
             new_archive = create_archive(
-                run.repo, Archiving(branch, Owner(wallet), origin, after, before)
+                run.repo, Archiving(branch, Owner(wallet), origin, after_time, before_time)
             )
             if new_archive is not None:
-                archives.append({"archiveId": new_archive.archive_id, "cid": new_archive.cid})
+                created_archives.append(
+                    {"archiveId": new_archive.archive_id, "cid": new_archive.cid}
+                )
                 commit = new_archive.commit
         return commit
 
-    applied = apply(run, write)
-    return {"archives": list(archives), **applied}
+    apply_result = apply(run, write)
+    return {"archives": list(created_archives), **apply_result}
 
 
 def extract_from_turn(run: JobRun) -> dict[str, Json]:

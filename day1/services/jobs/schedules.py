@@ -24,7 +24,7 @@ KEPT: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """For whom schedules are made."""
+    """The branch, wallet and token that schedules are made for."""
 
     branch: Branch
     wallet: str
@@ -44,14 +44,14 @@ def create_all(repo: Repository, plan: Plan, calendar: Calendar) -> list[Schedul
 
 def _planned(repo: Repository, plan: Plan, kind: JobKind, calendar: Calendar) -> Schedule:
     """Build the schedule of a kind for a plan; it is never later than a stored one."""
-    now, name = repo.clock(), schedule_id(kind, plan.wallet, plan.branch)
+    now, planned_id = repo.clock(), schedule_id(kind, plan.wallet, plan.branch)
     next_run_at = calendar.next_after(kind, now)
-    stored = repo.ledger.record(Schedule, name)
-    if stored is not None:
-        next_run_at = min(stored.next_run_at, next_run_at)
-        return replace(stored, token_id=plan.token_id, next_run_at=next_run_at)
+    stored_schedule = repo.ledger.record(Schedule, planned_id)
+    if stored_schedule is not None:
+        next_run_at = min(stored_schedule.next_run_at, next_run_at)
+        return replace(stored_schedule, token_id=plan.token_id, next_run_at=next_run_at)
     return Schedule(
-        name,
+        planned_id,
         kind,
         plan.wallet,
         plan.branch.id,
@@ -67,8 +67,8 @@ def _planned(repo: Repository, plan: Plan, kind: JobKind, calendar: Calendar) ->
 def of_wallets(repo: Repository, wallets: tuple[str, ...] = ()) -> list[Schedule]:
     """List the schedules of these wallets, or of all; by wallet and kind."""
     if wallets:
-        lists = [repo.ledger.records(Schedule, wallet=wallet) for wallet in wallets]
-        wallet_schedules = [schedule for schedules in lists for schedule in schedules]
+        schedule_lists = [repo.ledger.records(Schedule, wallet=wallet) for wallet in wallets]
+        wallet_schedules = [schedule for schedules in schedule_lists for schedule in schedules]
     else:
         wallet_schedules = repo.ledger.records(Schedule)
     return sorted(wallet_schedules, key=lambda schedule: (schedule.wallet, schedule.id))
@@ -95,7 +95,7 @@ def find_schedule(repo: Repository, name: str) -> Schedule:
 
 def unknown_schedule() -> NotFound:
     """Build the error for a schedule that is missing, or that the caller may not see."""
-    return NotFound("There is no schedule of this id: list the schedules to see their ids.")
+    return NotFound("There is no schedule with this id: list the schedules to see their ids.")
 
 
 def pause(repo: Repository, schedule: Schedule) -> Schedule:
@@ -150,15 +150,17 @@ def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
 
     The job comes first: a process that dies in between leaves a due schedule, whose job exists.
     """
-    now, due = repo.clock(), schedule.next_run_at
-    job_id = derived_id("job", due, "schedule", schedule.id, str(due))
+    now, due_time = repo.clock(), schedule.next_run_at
+    job_id = derived_id("job", due_time, "schedule", schedule.id, str(due_time))
     create(repo, _job_of(repo, schedule, "temporal"), job_id)
     repo.point("schedule.after_job")
     next_run_at = calendar.next_after(schedule.kind, now)
-    rescheduled = replace(schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id)
-    if repo.ledger.swap(schedule, rescheduled):
-        prune(repo, rescheduled.id)
-    return rescheduled
+    updated_schedule = replace(
+        schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id
+    )
+    if repo.ledger.swap(schedule, updated_schedule):
+        prune(repo, updated_schedule.id)
+    return updated_schedule
 
 
 def _job_of(repo: Repository, schedule: Schedule, execution: Execution) -> NewJob:
@@ -175,17 +177,19 @@ def _branch_exists(repo: Repository, schedule: Schedule) -> bool:
 
 def prune(repo: Repository, schedule: str) -> None:
     """Remove the oldest jobs of a schedule that are done, beyond the newest `KEPT`."""
-    jobs = repo.ledger.records(Job, schedule_id=schedule)
+    schedule_jobs = repo.ledger.records(Job, schedule_id=schedule)
     now = repo.clock()
-    old_ids = [job.id for job in jobs[:-KEPT] if job.seen_at(now).status != "running"]
+    old_ids = [job.id for job in schedule_jobs[:-KEPT] if job.seen_at(now).status != "running"]
     repo.ledger.remove(Job, *old_ids)
 
 
 def _change(repo: Repository, name: str, change: Callable[[Schedule], Schedule]) -> Schedule:
     for _ in range(_TRIES):
-        stored = find_schedule(repo, name)
-        changed_schedule = change(stored)
-        if changed_schedule == stored or repo.ledger.swap(stored, changed_schedule):
+        stored_schedule = find_schedule(repo, name)
+        changed_schedule = change(stored_schedule)
+        if changed_schedule == stored_schedule or repo.ledger.swap(
+            stored_schedule, changed_schedule
+        ):
             return changed_schedule
     raise _busy()
 

@@ -20,9 +20,9 @@ class JobWorker:
     def run(self, stopped: IsStopped) -> bool:
         """Begin schedules that are due and run waiting jobs; costs very little without changes."""
         repo = self._shop.repo
-        stamp = repo.ledger.stamp()
+        ledger_stamp = repo.ledger.stamp()
         is_due = self._next_at is not None and self._next_at <= repo.clock()
-        if stamp is not None and stamp == self._stamp and not is_due:
+        if ledger_stamp is not None and ledger_stamp == self._stamp and not is_due:
             return False
         self._next_at = begin_due(repo, self._shop.services.calendar)
         for job in waiting(repo):
@@ -33,5 +33,5 @@ class JobWorker:
                 run(self._shop, claimed_job, stopped)
                 if claimed_job.schedule_id is not None:
                     prune(repo, claimed_job.schedule_id)
-        self._stamp = stamp
+        self._stamp = ledger_stamp
         return False

@@ -61,8 +61,8 @@ class JobRun:
 
     def number(self, name: str, default: float) -> float:
         """Return a number that the caller asked for, else the default."""
-        value = self.job.params.get(name)
-        return value if isinstance(value, int | float) else default
+        param_value = self.job.params.get(name)
+        return param_value if isinstance(param_value, int | float) else default
 
     def reading_ref(self) -> Ref:
         """Return the state that the job works on: its branch as it is now."""
@@ -70,18 +70,22 @@ class JobRun:
 
     def spaces(self, reading: Reading) -> list[str]:
         """List the spaces of the job's wallets, of their users and of the users' devices."""
-        roots = [Owner(wallet).space for wallet in self.job.wallets]
-        names = [name for root in roots for name in spaces_below(reading, root)]
-        return [name for name in dict.fromkeys(names) if name is not None]
+        wallet_spaces = [Owner(wallet).space for wallet in self.job.wallets]
+        space_names = [
+            space_name
+            for wallet_space in wallet_spaces
+            for space_name in spaces_below(reading, wallet_space)
+        ]
+        return [space_name for space_name in dict.fromkeys(space_names) if space_name is not None]
 
     def covers(self, row: Row) -> bool:
-        """Whether Compose wrote a row, and in the time range of the job."""
-        first, last = (int(self.number(name, 0)) for name in ("start", "end"))
+        """Whether Compose wrote a row within the time range of the job."""
+        start_time, end_time = (int(self.number(param_name, 0)) for param_name in ("start", "end"))
         created_at = int(row["created_at"] or 0)
         return (
             is_of_compose(row["detail"])
-            and first <= created_at
-            and (not last or created_at <= last)
+            and start_time <= created_at
+            and (not end_time or created_at <= end_time)
         )
 
 

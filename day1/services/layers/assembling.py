@@ -56,12 +56,14 @@ def assemble(
 def _quoted(query: str, found_layers: FoundLayers, max_characters: int) -> list[LayerItem]:
     """Choose the passages of long texts that a prompt shows."""
     items = found_layers.all
-    texts = [found_layers.texts.get(item.id or "", FoundText(item.text)) for item in items]
+    found_texts = [found_layers.texts.get(item.id or "", FoundText(item.text)) for item in items]
     quoted_characters = max(1, max_characters - _ELLIPSES)
-    limits = PassageLimits(max_characters, quoted_characters, quoted_characters * len(texts))
+    passage_limits = PassageLimits(
+        max_characters, quoted_characters, quoted_characters * len(found_texts)
+    )
     return [
-        item if quoted.span is None else replace(item, quotation=quoted.text)
-        for item, quoted in zip(items, quote(query, texts, limits), strict=True)
+        item if quotation.span is None else replace(item, quotation=quotation.text)
+        for item, quotation in zip(items, quote(query, found_texts, passage_limits), strict=True)
     ]
 
 
@@ -69,21 +71,34 @@ def _near(engine: SearchEngine, items: Sequence[LayerItem]) -> Near:
     """Find pairs of rows that say nearly the same; only rows with vectors are compared."""
     if engine.embedder is None:
         return ()
-    row_by_text: dict[TextId, LayerItem] = {}
+    item_by_text_id: dict[TextId, LayerItem] = {}
     try:
         for kind in (FACT, MESSAGE):
-            rows = [i for i in items if i.row is not None and kind_of(i.id or "") is kind]
+            kind_items = [
+                item for item in items if item.row is not None and kind_of(item.id or "") is kind
+            ]
             item_by_hash = {
-                str(item.row["content_hash"]): item for item in rows if item.row is not None
+                str(item.row["content_hash"]): item for item in kind_items if item.row is not None
             }
-            text_ids = engine.index.words.known(kind, list(item_by_hash))
-            row_by_text |= {text: item_by_hash[hashed] for hashed, text in text_ids.items()}
-        texts = list(row_by_text)
-        pairs = engine.index.vectors.pairs(engine.embedder, texts, texts, ALIKE - _COSINE_ERROR)
+            text_id_by_hash = engine.index.words.known(kind, list(item_by_hash))
+            item_by_text_id |= {
+                text_id: item_by_hash[content_hash]
+                for content_hash, text_id in text_id_by_hash.items()
+            }
+        text_ids = list(item_by_text_id)
+        id_pairs = engine.index.vectors.pairs(
+            engine.embedder, text_ids, text_ids, ALIKE - _COSINE_ERROR
+        )
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("near duplicates are not looked for: %s", error.code)
         return ()
-    similar_pairs = [
-        (row_by_text[one], row_by_text[other]) for one, other, _ in pairs if one < other
+    item_pairs = [
+        (item_by_text_id[one_id], item_by_text_id[other_id])
+        for one_id, other_id, _ in id_pairs
+        if one_id < other_id
     ]
-    return {(a.id or "", b.id or "") for a, b in similar_pairs if not at_odds(a.text, b.text)}
+    return {
+        (one_item.id or "", other_item.id or "")
+        for one_item, other_item in item_pairs
+        if not at_odds(one_item.text, other_item.text)
+    }

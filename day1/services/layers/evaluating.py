@@ -87,18 +87,18 @@ def evaluate(
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
-    started, budget = time.perf_counter(), budget_of(None)
+    start_time, budget = time.perf_counter(), budget_of(None)
     prompts = [
         assemble(repo, engine, branch, replace(layers_query, query=case.query), budget)
         for case in cases
     ]
-    mean_ms = (time.perf_counter() - started) * 1_000 / len(cases)
+    mean_ms = (time.perf_counter() - start_time) * 1_000 / len(cases)
     results = [_result(case, prompt.packed) for case, prompt in zip(cases, prompts, strict=True)]
-    scores, now, last = _scores(results), repo.clock(), prompts[-1].found
-    run = EvalRun(
+    scores, now, last_found = _scores(results), repo.clock(), prompts[-1].found
+    eval_run = EvalRun(
         id=repo.new_id("eval", now),
         branch_id=branch.id,
-        commit=last.commit,
+        commit=last_found.commit,
         scores=asdict(scores),
         results=tuple(
             {"query": short_hash(case.query), **asdict(result)}
@@ -106,14 +106,14 @@ def evaluate(
         ),
         created_at=now,
     )
-    repo.ledger.put(run)
+    repo.ledger.put(eval_run)
     notes = list(dict.fromkeys(note for prompt in prompts for note in prompt.found.notes))
-    return Evaluation(run, scores, results, last.pending, notes, round(mean_ms, 3))
+    return Evaluation(eval_run, scores, results, last_found.pending, notes, round(mean_ms, 3))
 
 
 def _result(case: Case, packed: Packed) -> Result:
-    ids = {packed_item.item.id for packed_item in packed.items}
-    has_row = case.expected_id is not None and case.expected_id in ids
+    shown_ids = {packed_item.item.id for packed_item in packed.items}
+    has_row = case.expected_id is not None and case.expected_id in shown_ids
     shows_words = case.expected is not None and any(
         _has_words(packed_item.text, case.expected) for packed_item in packed.items
     )
@@ -122,19 +122,22 @@ def _result(case: Case, packed: Packed) -> Result:
 
 def _has_words(text: str, expected: str) -> bool:
     """Whether a text has all words of another; in scripts without spaces, as parts of words."""
-    folded, words = text.casefold(), _WORD.findall(expected.casefold())
-    text_words = set(_WORD.findall(folded))
-    if not words:
-        return expected.casefold() in folded
-    return all(word in text_words or (not word.isascii() and word in folded) for word in words)
+    folded_text, expected_words = text.casefold(), _WORD.findall(expected.casefold())
+    text_words = set(_WORD.findall(folded_text))
+    if not expected_words:
+        return expected.casefold() in folded_text
+    return all(
+        word in text_words or (not word.isascii() and word in folded_text)
+        for word in expected_words
+    )
 
 
 def _scores(results: Sequence[Result]) -> Scores:
     hit_count = sum(result.hit for result in results)
-    returned = sum(result.returned for result in results)
+    returned_count = sum(result.returned for result in results)
     return Scores(
         recall=round(hit_count / len(results), _DIGITS),
-        precision=round(hit_count / returned, _DIGITS) if returned else 0.0,
+        precision=round(hit_count / returned_count, _DIGITS) if returned_count else 0.0,
         characters=round(sum(result.characters for result in results) / len(results), _DIGITS),
         cases=len(results),
     )

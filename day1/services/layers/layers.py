@@ -112,25 +112,27 @@ def find_layers(
         UnknownBranch: the branch was deleted meanwhile.
     """
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        desk = _desk(repo, branch, layers_query)
-        recent = _read(reading, layers_query, desk, repo.clock())
-    answer = _search(engine, branch, layers_query, recent)
+        working_desk = _desk(repo, branch, layers_query)
+        before_search = _read(reading, layers_query, working_desk, repo.clock())
+    answer = _search(engine, branch, layers_query, before_search)
     hits = () if answer is None else answer.hits
     items_by_layer = _by_layer(hits, layers_query)
     items_by_layer |= {
-        layer: recent.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in items_by_layer
+        layer: before_search.recent.get(layer, [])
+        for layer in _NOT_SEARCHED
+        if layer in items_by_layer
     }
     if items_by_layer.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
             items_by_layer["graph"] = _with_relations(
                 reading, items_by_layer["graph"], layers_query.owner, repo.clock()
             )
-    read_state = answer or recent
+    state_source = answer or before_search
     return FoundLayers(
         items=items_by_layer,
         texts={str(hit.row["id"]): hit.text for hit in hits},
-        commit=read_state.commit,
-        pending=read_state.pending,
+        commit=state_source.commit,
+        pending=state_source.pending,
         notes=[] if answer is None else _notes(answer),
     )
 
@@ -151,7 +153,7 @@ def _read(
     reading: Reading, layers_query: LayersQuery, desk: WorkingSession | None, now: int
 ) -> _BeforeSearch:
     """Read what is not searched, and the ids of the rows that may be found."""
-    thread = (
+    thread_conversation_id = (
         None
         if layers_query.thread is None
         else conversation_id(layers_query.owner.space, layers_query.thread)
@@ -159,37 +161,51 @@ def _read(
     recent_by_layer: dict[Layer, list[LayerItem]] = {}
     if desk is not None:
         recent_by_layer["working"] = _working(reading, desk, layers_query.limit)
-    if thread is not None and "scene" in layers_query.layers and layers_query.narrowing.is_empty:
-        recent_by_layer["scene"] = _scene(reading, thread, layers_query.limit)
+    if (
+        thread_conversation_id is not None
+        and "scene" in layers_query.layers
+        and layers_query.narrowing.is_empty
+    ):
+        recent_by_layer["scene"] = _scene(reading, thread_conversation_id, layers_query.limit)
     message_ids: frozenset[str] = frozenset()
     if "vectors" in layers_query.layers and layers_query.narrowing.is_empty:
         message_ids = newest_messages(reading, layers_query.owner.spaces)
-        if thread is not None:
-            query = Query(equal={"conversation_id": thread})
+        if thread_conversation_id is not None:
+            query = Query(equal={"conversation_id": thread_conversation_id})
             message_ids -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
-    facts = meant_facts(reading, layers_query.owner.spaces, now, layers_query.narrowing)
-    return _BeforeSearch(recent_by_layer, facts, message_ids, reading.tip, reading.pending)
+    fact_ids = meant_facts(reading, layers_query.owner.spaces, now, layers_query.narrowing)
+    return _BeforeSearch(recent_by_layer, fact_ids, message_ids, reading.tip, reading.pending)
 
 
 def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
     """Read the newest lines of a desk; the client's own lines count as newer than messages."""
-    rows = reading.get(MESSAGE, desk.memory.messages)
-    messages = (rows[row_id] for row_id in reversed(desk.memory.messages) if row_id in rows)
-    shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
+    row_by_id = reading.get(MESSAGE, desk.memory.messages)
+    message_rows = (
+        row_by_id[row_id] for row_id in reversed(desk.memory.messages) if row_id in row_by_id
+    )
+    shown_rows = (row for row in message_rows if row["content_hash"] != REDACTED_HASH)
     client_lines = [
         LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context
     ]
-    return _scored([*reversed(client_lines), *(_item("working", row) for row in shown)][:limit])
+    return _scored(
+        [*reversed(client_lines), *(_item("working", row) for row in shown_rows)][:limit]
+    )
 
 
 def _scene(reading: Reading, thread: str, limit: int) -> list[LayerItem]:
     """Read the last messages of a thread, newest first, without redacted ones."""
-    equal = {"conversation_id": thread}
-    query = Query(equal=equal, order="created_at", descending=True, limit=_READ_AHEAD * limit)
-    ids = [str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)]
-    rows = reading.get(MESSAGE, ids)
-    shown = [rows[i] for i in ids if i in rows and rows[i]["content_hash"] != REDACTED_HASH]
-    return _scored([_item("scene", row) for row in shown[:limit]])
+    equal_columns = {"conversation_id": thread}
+    query = Query(
+        equal=equal_columns, order="created_at", descending=True, limit=_READ_AHEAD * limit
+    )
+    message_ids = [str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)]
+    row_by_id = reading.get(MESSAGE, message_ids)
+    shown_rows = [
+        row_by_id[message_id]
+        for message_id in message_ids
+        if message_id in row_by_id and row_by_id[message_id]["content_hash"] != REDACTED_HASH
+    ]
+    return _scored([_item("scene", row) for row in shown_rows[:limit]])
 
 
 def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
@@ -240,13 +256,13 @@ def _with_relations(
 ) -> list[LayerItem]:
     """Add to each fact the relations in the owner's spaces that touch a name in its text."""
     relations_of_facts = relations_named(reading, owner.spaces, now, [fact.text for fact in facts])
-    lines = [
-        dict.fromkeys(" ".join(str(row[c]) for c in _ENDS) for row in rows)
-        for rows in relations_of_facts
+    relation_lines_of_facts = [
+        dict.fromkeys(" ".join(str(row[column]) for column in _ENDS) for row in relation_rows)
+        for relation_rows in relations_of_facts
     ]
     return [
         replace(fact, relations=tuple(relation_lines)[:_RELATIONS])
-        for fact, relation_lines in zip(facts, lines, strict=True)
+        for fact, relation_lines in zip(facts, relation_lines_of_facts, strict=True)
     ]
 
 

@@ -20,19 +20,19 @@ class Ranking:
     """Texts in their order, and notes on how they were compared."""
 
     best: list[tuple[int, float]]
-    """The place of each text among the given ones and its score (0..1), best first."""
+    """The index of each text among the given texts, and its score (0..1), best first."""
     notes: list[str] = field(default_factory=list)
 
 
 def rerank_texts(engine: SearchEngine, query: str, texts: Sequence[str]) -> Ranking:
-    """Rank texts by their cosine to a query, else by the part of its words that they have."""
-    reason = SWITCHED_OFF
+    """Rank texts by their cosine to a query, else by the share of its words that they have."""
+    fallback_reason = SWITCHED_OFF
     if engine.embedder is not None:
         try:
             return Ranking(_in_order(_by_meaning(engine, engine.embedder, query, texts)))
         except EmbedderUnavailable as error:
-            reason = str(error)
-    return Ranking(_in_order(_by_words(query, texts)), [f"keyword only: {reason}"])
+            fallback_reason = str(error)
+    return Ranking(_in_order(_by_words(query, texts)), [f"keyword only: {fallback_reason}"])
 
 
 def _by_meaning(

@@ -104,19 +104,25 @@ def find_duplicates_and_stale(
     )
     with repo.store.reading(Ref(branch=request.branch.name)) as reading:
         facts = reading.find(FACT, lasting_query)
-        dangling = _dangling_relations(reading)
-    lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
+        dangling_relations = _dangling_relations(reading)
+    lessons = [
+        row for row in facts if experience_of(row) is not None and row["category"] != INSIGHT
+    ]
     notes = []
     if len(lessons) > MOST:
         notes.append(f"Only the newest {MOST:,} of {len(lessons):,} lessons were compared.")
     groups, group_notes = _groups(engine, lessons[-MOST:])
-    scores = mean_scores(repo)
+    score_by_id = mean_scores(repo)
     return Findings(
         groups,
-        _stale(engine, request, lessons, scores),
-        dangling,
+        _stale(engine, request, lessons, score_by_id),
+        dangling_relations,
         len(lessons),
-        {str(r["id"]): scores[str(r["id"])] for r in lessons if r["id"] in scores},
+        {
+            str(row["id"]): score_by_id[str(row["id"])]
+            for row in lessons
+            if row["id"] in score_by_id
+        },
         tuple(dict.fromkeys([*notes, *group_notes])),
     )
 
@@ -125,16 +131,16 @@ def _groups(
     engine: SearchEngine, lessons: Sequence[Row]
 ) -> tuple[tuple[tuple[Row, ...], ...], list[str]]:
     """Group lessons of one type and project that say nearly the same; return groups and notes."""
-    by_type: dict[tuple[Any, Any], list[Row]] = {}
+    lessons_by_type: dict[tuple[Any, Any], list[Row]] = {}
     for row in lessons:
-        by_type.setdefault((row["category"], row["space"]), []).append(row)
+        lessons_by_type.setdefault((row["category"], row["space"]), []).append(row)
     groups: list[tuple[Row, ...]] = []
     notes: list[str] = []
-    for rows in by_type.values():
-        if len(rows) > 1:
-            grouped = group_rows(engine, FACT, rows)
-            notes += grouped.notes
-            groups += [tuple(group) for group in grouped.groups if len(group) > 1]
+    for type_lessons in lessons_by_type.values():
+        if len(type_lessons) > 1:
+            grouping = group_rows(engine, FACT, type_lessons)
+            notes += grouping.notes
+            groups += [tuple(group) for group in grouping.groups if len(group) > 1]
     return tuple(groups), notes
 
 
@@ -145,14 +151,14 @@ def _stale(
     scores: dict[str, float],
 ) -> tuple[Row, ...]:
     """Find lessons that are old, were not shown lately, and are rated low or not at all."""
-    since = request.now - round(request.stale_days * DAY)
+    stale_before = request.now - round(request.stale_days * DAY)
     use_by_id = engine.uses.known()
     return tuple(
         row
         for row in lessons
-        if int(row["created_at"] or 0) < since
+        if int(row["created_at"] or 0) < stale_before
         and scores.get(str(row["id"]), 0.0) < request.min_score
-        and (row["id"] not in use_by_id or use_by_id[str(row["id"])].last < since)
+        and (row["id"] not in use_by_id or use_by_id[str(row["id"])].last < stale_before)
     )
 
 
@@ -160,16 +166,22 @@ def _dangling_relations(reading: Reading) -> tuple[Row, ...]:
     """Find relations one of whose ends is the id of a row that the branch does not have."""
     relations = reading.find(RELATION, Query())
     end_ids = {
-        end
+        end_id
         for row in relations
-        for end in (str(row["source_entity"]), str(row["target_entity"]))
-        if _ROW_ID.fullmatch(end) and kind_of(end) in MEMORIES
+        for end_id in (str(row["source_entity"]), str(row["target_entity"]))
+        if _ROW_ID.fullmatch(end_id) and kind_of(end_id) in MEMORIES
     }
     present_ids: set[str] = set()
     for kind in MEMORIES:
-        present_ids |= reading.get(kind, [end for end in end_ids if kind_of(end) is kind]).keys()
+        present_ids |= reading.get(
+            kind, [end_id for end_id in end_ids if kind_of(end_id) is kind]
+        ).keys()
     missing_ids = end_ids - present_ids
-    return tuple(r for r in relations if missing_ids & {r["source_entity"], r["target_entity"]})
+    return tuple(
+        relation
+        for relation in relations
+        if missing_ids & {relation["source_entity"], relation["target_entity"]}
+    )
 
 
 def recommend(
@@ -186,12 +198,12 @@ def recommend(
         try:
             plan.recommendations.append(_chat_recommendation(chat, group, findings))
         except ChatUnavailable as error:
-            ids = [str(row["id"]) for row in group]
-            plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
-    merged_ids = frozenset(
+            group_ids = [str(row["id"]) for row in group]
+            plan.errors.append({"ids": group_ids, "code": error.code, "message": str(error)})
+    touched_ids = frozenset(
         row_id for recommendation in plan.recommendations for row_id in recommendation.touched
     )
-    plan.recommendations += of_the_others(findings, merged_ids)
+    plan.recommendations += of_the_others(findings, touched_ids)
     plan.digest = digest_of(findings, plan.recommendations)
     return plan
 
@@ -202,13 +214,15 @@ def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -
     Raises:
         ChatUnavailable: the model gives no usable answer.
     """
-    lessons: list[Json] = [
+    numbered_lessons: list[Json] = [
         {"number": number, "lesson": str(row["fact_text"])[:4_000]}
         for number, row in enumerate(group)
     ]
-    value = chat.ask(_INSTRUCTIONS, {"lessons": lessons}, _SCHEMA, "consolidation").value
-    action, confidence = value.get("action"), value.get("confidence")
-    best, reason = value.get("best"), value.get("reason")
+    model_answer = chat.ask(
+        _INSTRUCTIONS, {"lessons": numbered_lessons}, _SCHEMA, "consolidation"
+    ).value
+    action, confidence = model_answer.get("action"), model_answer.get("confidence")
+    best_number, reason = model_answer.get("best"), model_answer.get("reason")
     is_usable = (
         action in {"merge", "keep"}
         and isinstance(confidence, int | float)
@@ -217,13 +231,13 @@ def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -
     )
     if not is_usable or confidence is None:
         raise ChatUnavailable("The chat model's recommendation cannot be used.")
-    ids = tuple(str(row["id"]) for row in group)
-    text = " ".join(str(reason).split())[:400]
+    group_ids = tuple(str(row["id"]) for row in group)
+    reason_text = " ".join(str(reason).split())[:400]
     if action == "keep":
-        return Recommendation("keep", ids, float(confidence), text)
-    is_valid = isinstance(best, int) and 0 <= best < len(ids)
-    kept_id = ids[best] if is_valid else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
-    return Recommendation("merge", ids, float(confidence), text, kept_id)
+        return Recommendation("keep", group_ids, float(confidence), reason_text)
+    is_best_valid = isinstance(best_number, int) and 0 <= best_number < len(group_ids)
+    kept_id = group_ids[best_number] if is_best_valid else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
+    return Recommendation("merge", group_ids, float(confidence), reason_text, kept_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,13 +288,13 @@ def _kept_plan(
     repo: Repository, request: ConsolidationRequest, client: str, findings: Findings, expect: str
 ) -> ConsolidationPlan | None:
     """Load the plan from a client's desk if it is the expected one and no finding changed since."""
-    desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
-    stored_plan = {} if desk is None else json.loads(desk.value)
+    plan_desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
+    stored_plan = {} if plan_desk is None else json.loads(plan_desk.value)
     if stored_plan.get("digest") != expect or stored_plan.get("basis") != findings.basis:
         return None
     recommendations = [
-        Recommendation(**{**fields, "ids": tuple(fields["ids"])})
-        for fields in stored_plan["recommendations"]
+        Recommendation(**{**recommendation_fields, "ids": tuple(recommendation_fields["ids"])})
+        for recommendation_fields in stored_plan["recommendations"]
     ]
     return ConsolidationPlan(recommendations, [], expect)
 
@@ -295,34 +309,40 @@ def consolidate_lessons(
         Refused: more than a third of the branch would be touched, and `expect` is not given.
     """
     findings = find_duplicates_and_stale(repo, engine, request)
-    plan, expect = None, applying.expect
-    if expect is not None:
-        plan = _kept_plan(repo, request, applying.client, findings, expect)
+    plan, expected_digest = None, applying.expect
+    if expected_digest is not None:
+        plan = _kept_plan(repo, request, applying.client, findings, expected_digest)
     plan = plan or recommend(findings, applying.chat)
-    if expect not in {None, plan.digest}:
+    if expected_digest not in {None, plan.digest}:
         raise PlanChanged(
             "The consolidation plan has changed: read the new plan, pass its digest as `expect`.",
             digest=plan.digest,
         )
-    accepted = tuple(
+    accepted_recommendations = tuple(
         recommendation
         for recommendation in plan.recommendations
         if recommendation.action != "keep" and recommendation.confidence >= applying.min_confidence
     )
-    touched_ids = {row_id for recommendation in accepted for row_id in recommendation.touched}
+    touched_ids = {
+        row_id for recommendation in accepted_recommendations for row_id in recommendation.touched
+    }
     with repo.store.changing(request.branch.name) as work:
         if not touched_ids:
             return Consolidation((), work.tip, plan, findings.notes)
-        if expect is None:
+        if expected_digest is None:
             _refuse_too_much(work, len(touched_ids), plan.digest)
         editor = Editor(repo, work, applying.origin, "consolidated")
-        _carry_out(work, editor, accepted, findings.revisions)
+        _carry_out(work, editor, accepted_recommendations, findings.revisions)
         repo.point("consolidate.written")
-        counts = Counter(recommendation.action for recommendation in accepted)
-        line = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
-        commit = work.commit(Message("change", f"consolidate: {line}"))
+        count_by_action = Counter(
+            recommendation.action for recommendation in accepted_recommendations
+        )
+        counts_text = ", ".join(
+            f"{action} {count}" for action, count in sorted(count_by_action.items())
+        )
+        commit = work.commit(Message("change", f"consolidate: {counts_text}"))
     repo.point("consolidate.committed")
-    return Consolidation(accepted, commit, plan, findings.notes)
+    return Consolidation(accepted_recommendations, commit, plan, findings.notes)
 
 
 def _refuse_too_much(work: Work, touched_rows: int, digest: str) -> None:
@@ -350,9 +370,9 @@ def _carry_out(
             elif recommendation.action == "archive":
                 editor.change(FACT, row, {"status": "archived"})
             else:
-                values: Row = {"status": "superseded", "superseded_by": recommendation.into}
+                new_columns: Row = {"status": "superseded", "superseded_by": recommendation.into}
                 successor = _as_planned(work, FACT, str(recommendation.into), revisions)
-                editor.change(FACT, row, {**values, "valid_until": end_of(row, successor)})
+                editor.change(FACT, row, {**new_columns, "valid_until": end_of(row, successor)})
 
 
 def _as_planned(work: Work, kind: Kind, row_id: str, revisions: dict[str, str]) -> Row:

@@ -84,41 +84,58 @@ def generate(
     lasting_columns: Row = {"status": "active", "expires_at": None, "valid_until": None}
     query = Query(equal=lasting_columns, public=True)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
+        lessons = [row for row in reading.find(FACT, query) if experience_of(row) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]
     lesson_by_id = {str(row["id"]): row for row in lessons}
-    planned_insights = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
+    planned_insights = [
+        _insight(part_name, pattern_lessons, chat)
+        for part_name, pattern_lessons in _patterns(lessons)
+    ]
     with repo.store.changing(branch.name) as work:
-        present_by_id = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
-        planned_by_id = {insight.row_id: insight for insight in planned_insights}
-        outdated = [row for row_id, row in present_by_id.items() if row_id not in planned_by_id]
+        present_insight_by_id = {
+            str(row["id"]): row for row in insights_of(work, now) if sources_of(row)
+        }
+        planned_insight_by_id = {insight.row_id: insight for insight in planned_insights}
+        outdated_rows = [
+            row
+            for row_id, row in present_insight_by_id.items()
+            if row_id not in planned_insight_by_id
+        ]
         new_rows = [
             insight.row(origin, work.now)
-            for i, insight in planned_by_id.items()
-            if i not in present_by_id
+            for insight_id, insight in planned_insight_by_id.items()
+            if insight_id not in present_insight_by_id
         ]
-        inactive_rows = work.get(FACT, [str(row["id"]) for row in new_rows])
-        new_rows = [row for row in new_rows if row["id"] not in inactive_rows]
+        inactive_row_by_id = work.get(FACT, [str(row["id"]) for row in new_rows])
+        new_rows = [row for row in new_rows if row["id"] not in inactive_row_by_id]
         editor = Editor(repo, work, origin, "made anew")
-        for row in outdated:
+        for row in outdated_rows:
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.add_edits(FACT, row, [WHOLE])
         work.add(FACT, new_rows)
         sources_by_id = {
-            i: [lesson_by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
+            insight_id: [
+                lesson_by_id[source_id] for source_id in planned_insight_by_id[insight_id].sources
+            ]
+            for insight_id in planned_insight_by_id
         }
         basis_edits = [
-            basis_columns(FACT, i, sources_by_id[i]) for i in (str(row["id"]) for row in new_rows)
+            basis_columns(FACT, insight_id, sources_by_id[insight_id])
+            for insight_id in (str(row["id"]) for row in new_rows)
         ]
         add_new(work, [basis_edit(columns, origin, work.now) for columns in basis_edits])
         tip = work.tip
         repo.point("insights.written")
-        if outdated or new_rows:
-            line = f"insights: {len(new_rows)} new, {len(outdated)} gone"
-            tip = work.commit(Message("change", line))
-    unchanged = [row for row_id, row in present_by_id.items() if row_id in planned_by_id]
-    degraded = any(insight.degraded for insight in planned_insights) or chat is None
-    return Generated((*new_rows, *unchanged), tip, len(new_rows), len(outdated), degraded)
+        if outdated_rows or new_rows:
+            commit_line = f"insights: {len(new_rows)} new, {len(outdated_rows)} gone"
+            tip = work.commit(Message("change", commit_line))
+    unchanged_rows = [
+        row for row_id, row in present_insight_by_id.items() if row_id in planned_insight_by_id
+    ]
+    is_degraded = any(insight.degraded for insight in planned_insights) or chat is None
+    return Generated(
+        (*new_rows, *unchanged_rows), tip, len(new_rows), len(outdated_rows), is_degraded
+    )
 
 
 def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) -> CommitId:
@@ -171,26 +188,30 @@ def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 
     Each group comes with the name of that part; if they share several, with that of the first.
     """
-    by_type: dict[tuple[object, object], list[Row]] = {}
+    lessons_by_type: dict[tuple[object, object], list[Row]] = {}
     for row in lessons:
-        by_type.setdefault((row["category"], row["space"]), []).append(row)
+        lessons_by_type.setdefault((row["category"], row["space"]), []).append(row)
     pattern_by_rows: dict[tuple[str, ...], tuple[str, list[Row]]] = {}
-    for rows in by_type.values():
-        for part in _PARTS:
-            for group in _sharing(part, rows):
+    for type_lessons in lessons_by_type.values():
+        for part_name in _PARTS:
+            for group in _sharing(part_name, type_lessons):
                 lesson_ids = tuple(sorted(str(row["id"]) for row in group))
-                pattern_by_rows.setdefault(lesson_ids, (part, group))
-    return [pattern_by_rows[key] for key in sorted(pattern_by_rows)]
+                pattern_by_rows.setdefault(lesson_ids, (part_name, group))
+    return [pattern_by_rows[ids_key] for ids_key in sorted(pattern_by_rows)]
 
 
 def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:
     """Group lessons whose texts in one part have nearly the same words."""
-    by_text: dict[str, list[Row]] = {}
+    rows_by_text: dict[str, list[Row]] = {}
     for row in rows:
-        by_text.setdefault(plain(_part(row, part)), []).append(row)
-    pairs = [p for p in word_pairs({text: text for text in by_text}) if not at_odds(p[0], p[1])]
-    groups = complete_links(list(by_text), pairs)
-    row_groups = [[row for text in group for row in by_text[text]] for group in groups]
+        rows_by_text.setdefault(plain(_part(row, part)), []).append(row)
+    text_pairs = [
+        text_pair
+        for text_pair in word_pairs({text: text for text in rows_by_text})
+        if not at_odds(text_pair[0], text_pair[1])
+    ]
+    text_groups = complete_links(list(rows_by_text), text_pairs)
+    row_groups = [[row for text in group for row in rows_by_text[text]] for group in text_groups]
     return [group for group in row_groups if len(group) >= FEWEST]
 
 
@@ -201,30 +222,40 @@ def _part(row: Row, part: str) -> str:
 
 def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
     rows = sorted(rows, key=lambda row: str(row["id"]))
-    sources = tuple(str(row["id"]) for row in rows)
+    source_ids = tuple(str(row["id"]) for row in rows)
     shared_text = _part(rows[-1], part)
     sentence = None if chat is None else _sentence(chat, [str(row["fact_text"]) for row in rows])
-    other_names = [name for name in _PARTS if name != part]
-    other_parts = {name: _joined_texts([_part(row, name) for row in rows]) for name in other_names}
+    other_part_names = [part_name for part_name in _PARTS if part_name != part]
+    other_text_by_part = {
+        part_name: _joined_texts([_part(row, part_name) for row in rows])
+        for part_name in other_part_names
+    }
     lesson_type = str(rows[0]["category"] or "lesson")
-    parts = {part: f"{shared_text} (in {len(rows)} of type {lesson_type})", **other_parts}
+    text_by_part = {
+        part: f"{shared_text} (in {len(rows)} of type {lesson_type})",
+        **other_text_by_part,
+    }
     if sentence is not None:
-        parts["result"] = sentence
+        text_by_part["result"] = sentence
     space = None if rows[0]["space"] is None else str(rows[0]["space"])
-    return _Insight(Experience(**parts), sources, space, sentence is None)
+    return _Insight(Experience(**text_by_part), source_ids, space, sentence is None)
 
 
 def _joined_texts(texts: Sequence[str]) -> str:
     """Join the first few different texts, each cut to `_MAX_CHARACTERS`, and count the others."""
-    different = list(dict.fromkeys(text[:_MAX_CHARACTERS] for text in texts))
-    more = f"; and {len(different) - _MAX_QUOTED} more" if len(different) > _MAX_QUOTED else ""
-    return "; ".join(different[:_MAX_QUOTED]) + more
+    distinct_texts = list(dict.fromkeys(text[:_MAX_CHARACTERS] for text in texts))
+    more_text = (
+        f"; and {len(distinct_texts) - _MAX_QUOTED} more"
+        if len(distinct_texts) > _MAX_QUOTED
+        else ""
+    )
+    return "; ".join(distinct_texts[:_MAX_QUOTED]) + more_text
 
 
 def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:
     """Ask for one sentence on several lessons; None if it is unusable or adds something."""
     try:
-        answer = chat.ask(_INSTRUCTIONS, {"lessons": list(texts)[:20]}, SENTENCE, "insight")
+        model_answer = chat.ask(_INSTRUCTIONS, {"lessons": list(texts)[:20]}, SENTENCE, "insight")
     except ChatUnavailable:
         return None
-    return sentence_of(answer.value, texts, _MAX_CHARACTERS)
+    return sentence_of(model_answer.value, texts, _MAX_CHARACTERS)

@@ -85,24 +85,26 @@ def judge_memory(
         Refused: the memory is secret and the request has no score.
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
-        row = reading.get(FACT, [request.row_id]).get(request.row_id)
+        fact_row = reading.get(FACT, [request.row_id]).get(request.row_id)
         read_state = reading.state
-    if row is None:
+    if fact_row is None:
         raise NotFound(
             f"{request.memory_id} is not a fact on branch {branch.name!r}: only facts are rated.",
-            Advice("{memory_search} finds those there are."),
+            Advice("{memory_search} finds facts."),
             id=request.memory_id,
         )
     if request.score is not None:
-        verdict = Opinion(request.score)
+        judge_opinion = Opinion(request.score)
     elif request.query is None:
         raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
-    elif is_secret(row):
+    elif is_secret(fact_row):
         raise Refused("A secret memory is not sent to a judge: give a score.", id=request.memory_id)
     else:
-        verdict = rate_for(request.query, str(row["fact_text"]))
-    vote = rating_of(request.row_id, request.agent_id, request.query, verdict.score, repo.clock())
-    return Judged(verdict, rate(repo, vote.on(branch.id)), read_state)
+        judge_opinion = rate_for(request.query, str(fact_row["fact_text"]))
+    vote = rating_of(
+        request.row_id, request.agent_id, request.query, judge_opinion.score, repo.clock()
+    )
+    return Judged(judge_opinion, rate(repo, vote.on(branch.id)), read_state)
 
 
 def opinion(
@@ -111,10 +113,10 @@ def opinion(
     """Rate a memory for a query: by a chat model, else by shared words and vectors."""
     query, text = judge.clear(query), judge.clear(text)
     if chat is not None:
-        data: Json = {"query": query[:_MAX_SENT], "memory": text[:_MAX_SENT]}
+        chat_data: Json = {"query": query[:_MAX_SENT], "memory": text[:_MAX_SENT]}
         try:
-            answer = chat.ask(_INSTRUCTIONS, data, _SCHEMA, "rating").value
-            score, reason = answer.get("score"), answer.get("reason")
+            model_answer = chat.ask(_INSTRUCTIONS, chat_data, _SCHEMA, "rating").value
+            score, reason = model_answer.get("score"), model_answer.get("reason")
             valid_score = _share(score)
             if valid_score is not None and isinstance(reason, str):
                 return Opinion(round(valid_score, 2), " ".join(reason.split())[:_MAX_REASON])
@@ -137,10 +139,10 @@ def _by_rules(engine: SearchEngine, query: str, text: str) -> Opinion:
     reason = f"{shared_count} of the {len(query_words)} words of the query are in the memory"
     if engine.embedder is not None:
         try:
-            vectors = engine.query_vectors.vectors(
+            vector_by_text = engine.query_vectors.vectors(
                 engine.embedder, list(dict.fromkeys((query, text)))
             )
-            cosine = max(0.0, float(vectors[query] @ vectors[text]))
+            cosine = max(0.0, float(vector_by_text[query] @ vector_by_text[text]))
             score = 0.7 * cosine + 0.3 * score
             reason += f", and its cosine is {cosine:.2f}"
         except EmbedderUnavailable:
@@ -156,20 +158,20 @@ def rate(repo: Repository, rating: Rating) -> int:
 
 def mean_scores(repo: Repository) -> dict[str, float]:
     """Return the mean vote of each memory that has votes, by row id."""
-    votes = repo.ledger.votes()
+    votes_by_row = repo.ledger.votes()
     return {
         row_id: round(
-            math.fsum(v.score for v in row_votes.counted.values()) / len(row_votes.counted), 6
+            math.fsum(vote.score for vote in row_votes.counted.values()) / len(row_votes.counted), 6
         )
-        for row_id, row_votes in votes.items()
+        for row_id, row_votes in votes_by_row.items()
     }
 
 
 def last_votes(repo: Repository) -> dict[str, int]:
     """Return when each memory was last rated, by row id."""
-    last_vote_by_row: dict[str, int] = {}
+    last_time_by_row: dict[str, int] = {}
     for rating in repo.ledger.records(Rating):
-        last_vote_by_row[rating.row_id] = max(
-            last_vote_by_row.get(rating.row_id, 0), rating.created_at
+        last_time_by_row[rating.row_id] = max(
+            last_time_by_row.get(rating.row_id, 0), rating.created_at
         )
-    return last_vote_by_row
+    return last_time_by_row

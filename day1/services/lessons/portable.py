@@ -66,8 +66,8 @@ def project_of(space: object) -> str | None:
 
 def tags_of(tags: str | Sequence[str] | None) -> tuple[str, ...]:
     """Parse tags from a text with commas, or a list; each once, in order."""
-    parts = tags.split(",") if isinstance(tags, str) else tags or ()
-    return tuple(dict.fromkeys(tag.strip() for tag in parts if tag.strip()))
+    tag_texts = tags.split(",") if isinstance(tags, str) else tags or ()
+    return tuple(dict.fromkeys(tag.strip() for tag in tag_texts if tag.strip()))
 
 
 def shown_tags(row: Row) -> str | None:
@@ -79,9 +79,9 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
     """Export a branch's active memories in engram's format, without secret or redacted ones."""
     query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     with repo.store.reading(Ref(branch=branch)) as reading:
-        rows = [r for r in reading.find(FACT, query) if r["content_hash"] != REDACTED_HASH]
-        edits = _text_edits(reading.find(EDIT, Query(equal={"cell": "fact_text"})))
-    scores, uses_by_id = mean_scores(repo), uses.known()
+        rows = [row for row in reading.find(FACT, query) if row["content_hash"] != REDACTED_HASH]
+        edits_by_row = _text_edits(reading.find(EDIT, Query(equal={"cell": "fact_text"})))
+    score_by_id, uses_by_id = mean_scores(repo), uses.known()
     memories = []
     for row in rows:
         row_use = uses_by_id.get(str(row["id"]))
@@ -90,9 +90,9 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
             {
                 **_content(row),
                 "id": _id(row, detail),
-                "score": scores.get(str(row["id"]), 0.0),
+                "score": score_by_id.get(str(row["id"]), 0.0),
                 "created_at": detail.get("created_at", _shown(int(row["created_at"] or 0))),
-                "updated_at": _updated(row, detail, edits.get(str(row["id"]), ())),
+                "updated_at": _updated(row, detail, edits_by_row.get(str(row["id"]), ())),
                 "used_count": detail.get("used_count", 0)
                 + (0 if row_use is None else row_use.times),
             }
@@ -121,12 +121,12 @@ def _shown(instant: int) -> str:
 
 def _content(row: Row) -> dict[str, Any]:
     """Build the exported content of a row; a plain fact's text becomes the result."""
-    parts = experience_of(row) or Experience("", "", str(row["fact_text"]))
+    experience = experience_of(row) or Experience("", "", str(row["fact_text"]))
     return {
         "memory_type": text_of(row["category"]) or "context",
-        "context": parts.context,
-        "action": parts.action,
-        "result": parts.result,
+        "context": experience.context,
+        "action": experience.action,
+        "result": experience.result,
         "tags": _form_tags(row),
         "project": project_of(row["space"]),
     }
@@ -134,25 +134,28 @@ def _content(row: Row) -> dict[str, Any]:
 
 def _form_tags(row: Row) -> str | list[str] | None:
     """Return the tags as a text with commas, or as a list if a tag has a comma."""
-    text, tags = shown_tags(row), read_tags(row["tags"])
-    return text if tags_of(text) == tuple(tags) else tags
+    tags_text, tags = shown_tags(row), read_tags(row["tags"])
+    return tags_text if tags_of(tags_text) == tuple(tags) else tags
 
 
 def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:
-    by_row: dict[str, list[Row]] = {}
+    edits_by_row: dict[str, list[Row]] = {}
     for edit in edits:
-        by_row.setdefault(str(edit["row_id"]), []).append(edit)
-    return by_row
+        edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
+    return edits_by_row
 
 
 def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
     """Return when the text got its present words, in engram's format."""
-    value = cell_value(FACT, row, "fact_text")
-    at = max((int(e["created_at"] or 0) for e in edits if e["value"] == value), default=None)
-    if at is not None:
-        return _shown(at)
-    stored: str = detail.get("updated_at", _shown(int(row["created_at"] or 0)))
-    return stored
+    text_value = cell_value(FACT, row, "fact_text")
+    edited_at = max(
+        (int(edit["created_at"] or 0) for edit in edits if edit["value"] == text_value),
+        default=None,
+    )
+    if edited_at is not None:
+        return _shown(edited_at)
+    stored_time: str = detail.get("updated_at", _shown(int(row["created_at"] or 0)))
+    return stored_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ class Memory:
         """Build the row of the memory: a plain fact if it has neither context nor action."""
         is_plain = not self.context and not self.action
         text = self.result if is_plain else self.parts.text
-        fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
+        new_fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
         detail: dict[str, Any] = {
             "via": VIA,
             "created_at": self.created_at,
@@ -207,7 +210,7 @@ class Memory:
             "space": space_of(self.project),
             "detail": canonical(detail),
         }
-        return fact_row(row_id, fact, origin, now) | columns
+        return fact_row(row_id, new_fact, origin, now) | columns
 
 
 def bring_in(
@@ -223,19 +226,28 @@ def bring_in(
         The number of memories added, and the number skipped.
     """
     added_count = 0
-    by_row_id = list(_with_row_ids(memories).items())
-    for start in range(0, len(by_row_id), UNIT):
-        batch = dict(by_row_id[start : start + UNIT])
+    ids_and_memories = list(_with_row_ids(memories).items())
+    for batch_start in range(0, len(ids_and_memories), UNIT):
+        memory_by_row_id = dict(ids_and_memories[batch_start : batch_start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
-            row_by_id = {row_id: m.row(row_id, origin, work.now) for row_id, m in batch.items()}
-            present = work.get(FACT, list(row_by_id))
-            new_rows = [row for row_id, row in row_by_id.items() if row_id not in present]
-            edits = edits_of(work, [str(row["id"]) for row in new_rows])
-            new_rows = [row for row in new_rows if not was_removed(edits.get(str(row["id"]), ()))]
+            row_by_id = {
+                row_id: memory.row(row_id, origin, work.now)
+                for row_id, memory in memory_by_row_id.items()
+            }
+            present_row_by_id = work.get(FACT, list(row_by_id))
+            new_rows = [row for row_id, row in row_by_id.items() if row_id not in present_row_by_id]
+            edits_by_row = edits_of(work, [str(row["id"]) for row in new_rows])
+            new_rows = [
+                row for row in new_rows if not was_removed(edits_by_row.get(str(row["id"]), ()))
+            ]
             if new_rows:
                 work.add(FACT, new_rows)
-                new_ids, count = {str(row["id"]) for row in new_rows}, len(new_rows)
-                score_by_id = {row_id: m.score for row_id, m in batch.items() if m.score > 0}
+                new_ids, row_count = {str(row["id"]) for row in new_rows}, len(new_rows)
+                score_by_id = {
+                    row_id: memory.score
+                    for row_id, memory in memory_by_row_id.items()
+                    if memory.score > 0
+                }
                 # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
                     *(
@@ -244,11 +256,11 @@ def bring_in(
                         if row_id in new_ids
                     )
                 )
-                line = f"import {count} {'row' if count == 1 else 'rows'}"
-                work.commit(Message("import", line))
+                commit_line = f"import {row_count} {'row' if row_count == 1 else 'rows'}"
+                work.commit(Message("import", commit_line))
         repo.point("import.after_unit")
         added_count += len(new_rows)
-        report(start + len(batch), len(by_row_id))
+        report(batch_start + len(memory_by_row_id), len(ids_and_memories))
     return added_count, len(memories) - added_count
 
 
@@ -257,13 +269,13 @@ def _with_row_ids(memories: Sequence[Memory]) -> dict[str, Memory]:
 
     Earlier versions of day1 exported memories of several namespaces with the same id.
     """
-    by_row_id: dict[str, Memory] = {}
+    memory_by_row_id: dict[str, Memory] = {}
     for memory in memories:
         for row_id in memory.row_ids:
-            other = by_row_id.setdefault(row_id, memory)
-            if _is_same(other, memory):
+            earlier_memory = memory_by_row_id.setdefault(row_id, memory)
+            if _is_same(earlier_memory, memory):
                 break
-    return by_row_id
+    return memory_by_row_id
 
 
 def _is_same(one: Memory, other: Memory) -> bool:

@@ -31,13 +31,17 @@ def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) 
     query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     ref = Ref(branch=branch.name)
     with repo.store.reading(ref) as reading:
-        ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
-        indexed = _indexed(engine, reading, branch, now)
+        fact_ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
+        indexed_count = _indexed(engine, reading, branch, now)
         read_state = reading.state
-    votes = last_votes(repo)
-    uses = engine.uses.known().items()
-    unrated = sorted(i for i, use in uses if i in ids and votes.get(i, -1) < use.last)
-    return LessonStatus(len(ids), indexed, unrated, read_state)
+    last_vote_by_row = last_votes(repo)
+    ids_and_uses = engine.uses.known().items()
+    unrated_ids = sorted(
+        fact_id
+        for fact_id, use in ids_and_uses
+        if fact_id in fact_ids and last_vote_by_row.get(fact_id, -1) < use.last
+    )
+    return LessonStatus(len(fact_ids), indexed_count, unrated_ids, read_state)
 
 
 def _indexed(engine: SearchEngine, reading: Reading, branch: Branch, now: int) -> int:
@@ -46,9 +50,12 @@ def _indexed(engine: SearchEngine, reading: Reading, branch: Branch, now: int) -
         catch_up(reading, engine.history, engine.index, branch.id, engine.words_wait_s)
     ref = Ref(branch=branch.name)
     with engine.views.at(reading, ref, row_filter, engine.history, engine.index) as view:
-        texts = view.texts(row_filter)
-        without_vector = _without_vector(engine, texts)
-        return sum(entry.text not in without_vector for entry in view.entries(texts, row_filter))
+        text_ids = view.texts(row_filter)
+        ids_without_vector = _without_vector(engine, text_ids)
+        return sum(
+            view_entry.text not in ids_without_vector
+            for view_entry in view.entries(text_ids, row_filter)
+        )
 
 
 def _without_vector(engine: SearchEngine, texts: Collection[int]) -> set[int]:

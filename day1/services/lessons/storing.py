@@ -135,23 +135,33 @@ class _Known:
 
 
 def _find_known(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
-    """Find a row of the branch that says the same in other words."""
+    """Find a row of the branch that says the same as a lesson in other words."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        newest = reading.pending.newest
-        until = repo.history.commit(reading.tip).ts if newest is None else newest
+        newest_pending_time = reading.pending.newest
+        newest_time = (
+            repo.history.commit(reading.tip).ts
+            if newest_pending_time is None
+            else newest_pending_time
+        )
         embedder = engine.embedder
         if embedder is None:
-            return _Known(until, notes=(f"{SWITCHED_OFF}: only equal texts are one lesson",))
+            return _Known(newest_time, notes=(f"{SWITCHED_OFF}: only equal texts are one lesson",))
         try:
             catch_up(reading, repo.history, engine.index, branch.id, engine.words_wait_s)
             candidates = _candidates(reading, engine, lesson)
-            reworded = [(r, e) for r, e in candidates if same_in_words(e, lesson.experience)]
-            same = _alike(engine, embedder, lesson.experience, reworded)
-            near_id = None if same else _near(engine, embedder, lesson.experience, candidates)
+            reworded_candidates = [
+                (row, experience)
+                for row, experience in candidates
+                if same_in_words(experience, lesson.experience)
+            ]
+            same_row = _alike(engine, embedder, lesson.experience, reworded_candidates)
+            near_id = None if same_row else _near(engine, embedder, lesson.experience, candidates)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text only: %s", error.code)
-            return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
-    return _Known(until, same, near_id)
+            return _Known(
+                newest_time, notes=(f"only equal texts are one lesson now: {error.code}",)
+            )
+    return _Known(newest_time, same_row, near_id)
 
 
 def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[_Same]:
@@ -160,18 +170,29 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     A candidate has all words of one third, since a rewording hardly ever changes a word in each
     third. So the index need not rank all texts that have any of the words.
     """
-    words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_MAX_WORDS:]
-    word_groups = [words[start::_WORD_GROUPS] for start in range(min(_WORD_GROUPS, len(words)))]
-    one_third = any_of(*(all_of(*third) for third in word_groups))
-    match = all_of(LABEL, one_third) if word_groups else phrase(LABEL)
-    index, lesson_words = engine.index.words, set(content_words(lesson.experience.text))
-    texts = index.texts(FACT, index.newest(FACT, match, _MAX_COMPARED))
-    share_by_text = {number: _shared(lesson_words, text) for number, text in texts.items()}
-    likely_texts = sorted(
-        (n for n in share_by_text if share_by_text[n] >= _MIN_SHARE_TO_READ),
-        key=share_by_text.__getitem__,
+    longest_words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_MAX_WORDS:]
+    word_groups = [
+        longest_words[group_index::_WORD_GROUPS]
+        for group_index in range(min(_WORD_GROUPS, len(longest_words)))
+    ]
+    any_group_query = any_of(*(all_of(*word_group) for word_group in word_groups))
+    text_query = all_of(LABEL, any_group_query) if word_groups else phrase(LABEL)
+    word_index, lesson_words = engine.index.words, set(content_words(lesson.experience.text))
+    text_by_number = word_index.texts(FACT, word_index.newest(FACT, text_query, _MAX_COMPARED))
+    share_by_number = {
+        text_number: _shared(lesson_words, text) for text_number, text in text_by_number.items()
+    }
+    likely_numbers = sorted(
+        (
+            candidate_number
+            for candidate_number in share_by_number
+            if share_by_number[candidate_number] >= _MIN_SHARE_TO_READ
+        ),
+        key=share_by_number.__getitem__,
     )
-    hashes = [content_hash(texts[number]) for number in likely_texts[-_MAX_READ:]]
+    hashes = [
+        content_hash(text_by_number[text_number]) for text_number in likely_numbers[-_MAX_READ:]
+    ]
     if not hashes:
         return []
     return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
@@ -200,40 +221,47 @@ def _alike(
 
     Parts that differ only in punctuation count as equal, though their vectors may differ much.
     """
-    best_cosine, nearest = ALIKE, None
+    best_cosine, nearest_row = ALIKE, None
     for row, experience in candidates:
-        different = [
-            pair
-            for pair in zip(new.parts, experience.parts, strict=True)
-            if plain(pair[0]) != plain(pair[1])
+        different_parts = [
+            part_pair
+            for part_pair in zip(new.parts, experience.parts, strict=True)
+            if plain(part_pair[0]) != plain(part_pair[1])
         ]
-        vectors = engine.query_vectors.vectors(
-            embedder, list(dict.fromkeys(chain.from_iterable(different)))
+        vector_by_text = engine.query_vectors.vectors(
+            embedder, list(dict.fromkeys(chain.from_iterable(different_parts)))
         )
         lowest_cosine = min(
-            (float(vectors[part] @ vectors[other_part]) for part, other_part in different),
+            (
+                float(vector_by_text[part] @ vector_by_text[other_part])
+                for part, other_part in different_parts
+            ),
             default=1.0,
         )
         if lowest_cosine > best_cosine:
-            best_cosine, nearest = lowest_cosine, row
-    return nearest
+            best_cosine, nearest_row = lowest_cosine, row
+    return nearest_row
 
 
 def _near(
     engine: SearchEngine, embedder: Embedder, new: Experience, candidates: Sequence[_Same]
 ) -> str | None:
-    """Find the row that consolidation would group with this lesson: most words, near vector."""
-    words = set(content_words(" ".join(new.parts)))
-    share_and_lesson = [
-        (_shared(words, " ".join(experience.parts)), row, experience)
+    """Find the row with the most common words, if its vector is near enough to be grouped."""
+    lesson_words = set(content_words(" ".join(new.parts)))
+    shares_and_rows = [
+        (_shared(lesson_words, " ".join(experience.parts)), row, experience)
         for row, experience in candidates
         if not at_odds(new.text, experience.text)
     ]
-    share, row, experience = max(share_and_lesson, key=itemgetter(0), default=(0.0, None, new))
-    if row is None or share < _MIN_SHARE_TO_EMBED:
+    best_share, row, experience = max(shares_and_rows, key=itemgetter(0), default=(0.0, None, new))
+    if row is None or best_share < _MIN_SHARE_TO_EMBED:
         return None
-    vectors = engine.query_vectors.vectors(embedder, [new.text, experience.text])
-    return str(row["id"]) if float(vectors[new.text] @ vectors[experience.text]) >= NEAR else None
+    vector_by_text = engine.query_vectors.vectors(embedder, [new.text, experience.text])
+    return (
+        str(row["id"])
+        if float(vector_by_text[new.text] @ vector_by_text[experience.text]) >= NEAR
+        else None
+    )
 
 
 def _add(
@@ -242,11 +270,13 @@ def _add(
     """Add the lesson, or return the row with its text; None if a rewording was added meanwhile."""
     text = lesson.experience.text
     with repo.store.adding(branch.name) as work:
-        for twin in near_duplicates(work, content_hash(text)):
-            if lesson.may_be(twin):
-                pending = work.pending.count
+        for duplicate_row in near_duplicates(work, content_hash(text)):
+            if lesson.may_be(duplicate_row):
+                pending_count = work.pending.count
                 notes = lookup.notes
-                return Stored(twin, work.tip, pending, deduplicated=True, notes=notes)
+                return Stored(
+                    duplicate_row, work.tip, pending_count, deduplicated=True, notes=notes
+                )
         if not lookup.notes:
             newer_lessons = _lessons(work.find(FACT, Query(created_after=lookup.until)), lesson)
             if any(same_in_words(experience, lesson.experience) for _, experience in newer_lessons):
@@ -270,6 +300,11 @@ def _change(
     if lesson.tags:
         columns["tags"] = lesson.columns["tags"]
     correction = Correction(str(old_row["id"]), columns, "stored again", revision(FACT, old_row))
-    edited = update(repo, branch, correction, origin)
-    is_changed = edited.row["fact_text"] != old_row["fact_text"]
-    return Stored(edited.row, edited.commit, updated=is_changed, deduplicated=not is_changed)
+    correction_result = update(repo, branch, correction, origin)
+    is_changed = correction_result.row["fact_text"] != old_row["fact_text"]
+    return Stored(
+        correction_result.row,
+        correction_result.commit,
+        updated=is_changed,
+        deduplicated=not is_changed,
+    )
