@@ -126,19 +126,19 @@ def _wait(handle: int, limit_s: float) -> bool:
     up, the other one closes the handle as soon as it has the lock.
     """
     guard = threading.Lock()
-    locked = threading.Event()
-    state = {"got": False, "given_up": False}
+    locked_event = threading.Event()
+    lock_state = {"got": False, "given_up": False}
 
     def block() -> None:
         fcntl.flock(handle, fcntl.LOCK_EX)
         with guard:
-            state["got"] = True
-            if state["given_up"]:
+            lock_state["got"] = True
+            if lock_state["given_up"]:
                 os.close(handle)
-        locked.set()
+        locked_event.set()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
-    locked.wait(limit_s)
+    locked_event.wait(limit_s)
     with guard:
-        state["given_up"] = not state["got"]
-    return state["got"]
+        lock_state["given_up"] = not lock_state["got"]
+    return lock_state["got"]

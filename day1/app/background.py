@@ -77,19 +77,19 @@ def background_worker(
     """
     from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
 
-    compacts = store.settings.store.compact and not store.read_only
-    tasks = WorkerTasks(spool_ingester(store), prime_renewer(store, branch).renew, compacts)
+    may_compact = store.settings.store.compact and not store.read_only
+    tasks = WorkerTasks(spool_ingester(store), prime_renewer(store, branch).renew, may_compact)
     report = report or failures_of(store)
     return BackgroundWorker(store.repo, store.search, tasks, clock, report)
 
 
 def failures_of(store: OpenStore) -> Report:
     """Make the function that writes failures of chores to the file that `day1 doctor` reads."""
-    file = ChoreFile(store.folder)
+    chore_file = ChoreFile(store.folder)
 
     def report(states: Mapping[str, ChoreState]) -> None:
         if not store.read_only:
-            file.note({name: state.error for name, state in states.items()})
+            chore_file.note({chore: state.error for chore, state in states.items()})
 
     return report
 
@@ -134,6 +134,8 @@ def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:
         space = spaced(settings.space)
     except InvalidRequest:  # each call reports that the setting is invalid
         space = None
-    one_space = space if space not in {SHARED, EVERY} else None
-    choice = PrimeChoice(branch or settings.branch or MAIN, one_space, settings.prime.chars)
-    return PrimeRenewer(store.repo, store.prime, choice)
+    space_or_none = space if space not in {SHARED, EVERY} else None
+    prime_choice = PrimeChoice(
+        branch or settings.branch or MAIN, space_or_none, settings.prime.chars
+    )
+    return PrimeRenewer(store.repo, store.prime, prime_choice)

@@ -35,14 +35,16 @@ class StoreRewriting(Rewriting):
     @override
     @contextmanager
     def fresh(self, created_at: int) -> Iterator[tuple[Store, History]]:
-        with FileArchives().staging(self._folder / _FOLDER) as folder:
-            DoltLiteStore.create(folder / "store", lambda: created_at)
-            store = DoltLiteStore(folder / "store", lambda: created_at, wait_s=self._wait_s)
-            self._fresh = store, folder / "store" / FILE
+        with FileArchives().staging(self._folder / _FOLDER) as staging_folder:
+            DoltLiteStore.create(staging_folder / "store", lambda: created_at)
+            new_store = DoltLiteStore(
+                staging_folder / "store", lambda: created_at, wait_s=self._wait_s
+            )
+            self._fresh = new_store, staging_folder / "store" / FILE
             try:
-                yield store, store.history
+                yield new_store, new_store.history
             finally:
-                store.close()
+                new_store.close()
 
     @override
     def exclusive(self) -> AbstractContextManager[None]:
@@ -55,12 +57,12 @@ class StoreRewriting(Rewriting):
             raise Refused(
                 "There is no new store file to replace the old one: call `fresh` before `replace`."
             )
-        (store, new_file), old_file = self._fresh, self._folder / FILE
-        store.close()
+        (new_store, new_file), old_file = self._fresh, self._folder / FILE
+        new_store.close()
         try:
             shutil.copymode(old_file, new_file)
-            with new_file.open("rb") as file:
-                os.fsync(file.fileno())
+            with new_file.open("rb") as opened_new_file:
+                os.fsync(opened_new_file.fileno())
             new_file.rename(old_file)
             sync(self._folder)
         except OSError as exc:

@@ -57,11 +57,13 @@ def at(value: Any, keys: Keys) -> Any:
         NotUnderstood: something on the path has no keys, or no places.
     """
     for depth, key in enumerate(keys):
-        container: Any = list if isinstance(key, int) else dict
-        if not isinstance(value, container):
+        container_type: Any = list if isinstance(key, int) else dict
+        if not isinstance(value, container_type):
             path_so_far = ".".join(map(str, keys[:depth])) or "the document"
-            raise NotUnderstood(f"{path_so_far} is no {'list' if container is list else 'object'}")
-        if key not in (range(len(value)) if container is list else value):
+            raise NotUnderstood(
+                f"{path_so_far} is no {'list' if container_type is list else 'object'}"
+            )
+        if key not in (range(len(value)) if container_type is list else value):
             return None
         value = value[key]
     return value
@@ -69,26 +71,32 @@ def at(value: Any, keys: Keys) -> Any:
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
     """Copy a value with another one at a path of keys: what a document holds after `put`."""
-    key, *inner_keys = keys
-    if isinstance(key, int):
+    first_key, *inner_keys = keys
+    if isinstance(first_key, int):
         items: list[Any] = list(document or [])
         if inner_keys:
-            value = with_value(items[key] if key < len(items) else None, inner_keys, value)
-        items[key : key + 1] = [value]
+            value = with_value(
+                items[first_key] if first_key < len(items) else None, inner_keys, value
+            )
+        items[first_key : first_key + 1] = [value]
         return items
     members: dict[str, Any] = dict(document or {})
-    members[key] = with_value(members.get(key), inner_keys, value) if inner_keys else value
+    members[first_key] = (
+        with_value(members.get(first_key), inner_keys, value) if inner_keys else value
+    )
     return members
 
 
 def without(document: Any, keys: Keys) -> Any:
     """Copy a value without the entry at a path of keys: what it holds after `take_out`."""
-    key, *inner_keys = keys
+    first_key, *inner_keys = keys
     if inner_keys:
-        return with_value(document, [key], without(document[key], inner_keys))
-    if isinstance(key, int):
-        return [*document[:key], *document[key + 1 :]]
-    return {name: value for name, value in document.items() if name != key}
+        return with_value(document, [first_key], without(document[first_key], inner_keys))
+    if isinstance(first_key, int):
+        return [*document[:first_key], *document[first_key + 1 :]]
+    return {
+        member_name: value for member_name, value in document.items() if member_name != first_key
+    }
 
 
 def holds(value: Any, keys: Keys) -> bool:

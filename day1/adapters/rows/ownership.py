@@ -70,16 +70,20 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
         ForeignStore: it has other tables than a store.
         StoreDamaged: it has rows of a store, but not the mark.
     """
-    names, expected = tables(connection), known.tables
+    table_names, expected_tables = tables(connection), known.tables
     own_tables = {
-        name for name in names & expected.keys() if known.is_own(name, columns(connection, name))
+        table_name
+        for table_name in table_names & expected_tables.keys()
+        if known.is_own(table_name, columns(connection, table_name))
     }
     stored_version = version() if known.mark in own_tables else 0
-    if stored_version > known.version or (stored_version and own_tables == expected.keys()):
+    if stored_version > known.version or (stored_version and own_tables == expected_tables.keys()):
         return True  # a later one is refused when it is opened
-    if names - own_tables:
-        raise foreign(where, names - own_tables)
-    nonempty_tables = [name for name in sorted(own_tables) if _has_rows(connection, name)]
+    if table_names - own_tables:
+        raise foreign(where, table_names - own_tables)
+    nonempty_tables = [
+        table_name for table_name in sorted(own_tables) if _has_rows(connection, table_name)
+    ]
     if nonempty_tables:
         raise StoreDamaged(
             f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is no whole "

@@ -21,8 +21,8 @@ def decoded(data: bytes, path: Path) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        line = data.count(b"\n", 0, exc.start) + 1
-        raise broken(path, line, "it is not UTF-8 text") from exc
+        line_number = data.count(b"\n", 0, exc.start) + 1
+        raise broken(path, line_number, "it is not UTF-8 text") from exc
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -51,7 +51,7 @@ class _RepeatedKeyError(Exception):
 
 
 def _object(pairs: list[tuple[str, Json]]) -> Json:
-    values = dict(pairs)
-    if len(values) < len(pairs):
+    object_values = dict(pairs)
+    if len(object_values) < len(pairs):
         raise _RepeatedKeyError
-    return values
+    return object_values

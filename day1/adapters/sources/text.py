@@ -49,6 +49,6 @@ class TextSource(CountingSource):
                 self.leave_out("empty files", file)
                 yield []
                 continue
-            key = file.relative_to(self._root) if file.is_relative_to(self._root) else file
-            fact_id = derived_id("fact", None, self.name, key.as_posix())
+            key_path = file.relative_to(self._root) if file.is_relative_to(self._root) else file
+            fact_id = derived_id("fact", None, self.name, key_path.as_posix())
             yield [FactDraft(fact_id, text, category=PASSAGE)]
