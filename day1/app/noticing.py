@@ -119,7 +119,7 @@ class Noticing:
                 return None
             waiting_things = waiting(self._repo)
             ids = [thing.id for thing in waiting_things.every]
-            new_ids = [thing for thing in ids if thing not in sent_ids]
+            new_ids = [thing_id for thing_id in ids if thing_id not in sent_ids]
             if stopped():  # the server ends: the next one sends these notices
                 return None
             if sent_ids != set(ids):

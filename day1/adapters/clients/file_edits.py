@@ -115,7 +115,7 @@ class JointEdit:
     def present(self, data: bytes) -> Any:
         """Return what `day1 setup` wrote, for each part or None; None if it wrote no part."""
         present_parts = [part.present(data) for part in self.parts]
-        return None if all(part is None for part in present_parts) else present_parts
+        return None if all(present is None for present in present_parts) else present_parts
 
     def put(self, data: bytes) -> bytes:
         """Return the file with each part added or corrected."""

@@ -375,8 +375,11 @@ def fts5_expression(match: Match) -> str:
     if match.how == "phrase":
         return '"{}"'.format(match.words.replace('"', '""'))
     operator = " AND " if match.how == "all" else " OR "
-    parts = ((part.how, fts5_expression(part)) for part in match.parts)
-    return operator.join(part if form == "phrase" else f"({part})" for form, part in parts)
+    expressions = (
+        fts5_expression(part) if part.how == "phrase" else f"({fts5_expression(part)})"
+        for part in match.parts
+    )
+    return operator.join(expressions)
 
 
 def words_of(table: str) -> str:

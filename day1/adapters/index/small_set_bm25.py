@@ -125,12 +125,12 @@ class SmallSetBm25:
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
         """Add the stems of new texts to the cache."""
-        new_texts = [text for text in texts if text not in self._texts]
-        for start in range(0, len(new_texts), _AT_ONCE):
-            rows = texts_of(connection, kind, new_texts[start : start + _AT_ONCE])
-            stems = self._stemmer.cut([text for _, text in rows])
-            for (number, _), text_stems in zip(rows, stems, strict=True):
-                self._texts[number] = size_of(text_stems), text_stems
+        new_text_ids = [text_id for text_id in texts if text_id not in self._texts]
+        for start in range(0, len(new_text_ids), _AT_ONCE):
+            rows = texts_of(connection, kind, new_text_ids[start : start + _AT_ONCE])
+            stems_of_texts = self._stemmer.cut([text for _, text in rows])
+            for (text_id, _), text_stems in zip(rows, stems_of_texts, strict=True):
+                self._texts[text_id] = size_of(text_stems), text_stems
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
         """Return the weight of a term; the number of texts that have it is remembered.

@@ -199,9 +199,9 @@ class SqliteWords(Words):
             if small_set_scores is not None:
                 return small_set_scores
             if again is False and self._lists is not None and self._has_many(connection):
-                scores = self._lists.each(connection, kind, terms, texts)
-                if scores is not None:
-                    return scores
+                posting_list_scores = self._lists.each(connection, kind, terms, texts)
+                if posting_list_scores is not None:
+                    return posting_list_scores
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")
             connection.execute("DELETE FROM temp.wanted")
             connection.execute(

@@ -244,16 +244,16 @@ def _bare(letter: str) -> str:
 
 def _without_encoded(sentence: str) -> tuple[str, int]:
     """Leave out words that are readable text in base64 or hexadecimal; hashes and paths stay."""
-    count = 0
+    removed_count = 0
 
     def put(match: re.Match[str]) -> str:
-        nonlocal count
+        nonlocal removed_count
         if not any(map(_readable, _decodings(match[0]))):
             return match[0]
-        count += 1
+        removed_count += 1
         return " "
 
-    return _ENCODED.sub(put, sentence), count
+    return _ENCODED.sub(put, sentence), removed_count
 
 
 def _decodings(word: str) -> list[bytes]:

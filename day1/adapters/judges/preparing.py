@@ -15,7 +15,7 @@ def prepared(case: Case) -> Case:
     """
     claim_text, removed_count = cleared(case.text)
     context, removed_from_context = cleared(case.context or "")
-    cleared_relations = [cleared(relation) for relation in case.relations]
+    cleared_relations = [cleared(text) for text in case.relations]
     prepared_evidence = []
     for item in case.evidence:
         cleared_evidence = cleared(item.text)

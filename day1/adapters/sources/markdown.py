@@ -263,8 +263,8 @@ def _paragraphs(lines: Iterable[str]) -> list[str]:
             paragraphs[-1].append(line.rstrip())
         elif paragraphs[-1]:
             paragraphs.append([])
-    paragraph_texts = ("\n".join(part).strip("\n") for part in paragraphs)
-    return [part for part in paragraph_texts if part.strip()]
+    paragraph_texts = ("\n".join(part_lines).strip("\n") for part_lines in paragraphs)
+    return [text for text in paragraph_texts if text.strip()]
 
 
 def _packed(parts: Iterable[str], glue: str) -> list[str]:

@@ -46,13 +46,13 @@ class Letta(ToolSource):
             for block in _list(agent, "block_ids")
         }
         for block_number, block in enumerate(blocks):
-            agent = agent_name_by_block.get(str(block.get("id"))) or path.stem
+            agent_name = agent_name_by_block.get(str(block.get("id"))) or path.stem
             label = text_at(block, "label") or f"block {block_number}"
             block_place = f"{shown(path)}, block {block_number}"
             if not isinstance(block.get("value"), str | None):
                 self.leave_out("blocks that are no text", block_place)
             front_matter = FrontMatter(text_at(block, "value"))
-            yield self._block((agent, label), label, front_matter, block_place)
+            yield self._block((agent_name, label), label, front_matter, block_place)
         message_count = sum(len(_list(agent, "messages")) for agent in agents)
         if message_count:
             self.leave_out("latest messages of conversations", f"{message_count:,} messages")

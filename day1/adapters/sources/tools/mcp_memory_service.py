@@ -95,15 +95,15 @@ class McpMemoryService(ToolSource):
 
     def _graph(self, file: SqliteFile, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
         for row in self.readable(file.rows("memory_graph", _GRAPH), "source_hash"):
-            end_rows = [rows.get(str(row[end])) for end in ("source_hash", "target_hash")]
+            source, target = (rows.get(str(row[f"{end}_hash"])) for end in ("source", "target"))
             relation_type = text_at(row, "relationship_type")
-            start, end = (_name(end) for end in end_rows)
-            if relation_type in _COMPUTED or not (start and end):
+            source_name, target_name = _name(source), _name(target)
+            if relation_type in _COMPUTED or not (source_name and target_name):
                 self.leave_out(
                     "relations of nearness, or of memories that are gone", row["source_hash"]
                 )
             else:
-                yield [self.relation((start, relation_type, end))]
+                yield [self.relation((source_name, relation_type, target_name))]
 
 
 def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:

@@ -204,19 +204,16 @@ def meeting(
         return ancestors
 
     ancestors_of_other = back(other)
-    end = next((commit for commit in back(one) if commit in ancestors_of_other), None)
-    if end is None:
+    nearest = next((commit for commit in back(one) if commit in ancestors_of_other), None)
+    if nearest is None:
         return None
-    one_and_ancestors, other_and_ancestors = back(one, end), back(other, end)
-    # A path with missing parents, or one that ends at the root, does not lead to `end`.
+    one_and_ancestors, other_and_ancestors = back(one, nearest), back(other, nearest)
+    # A path with missing parents, or one that ends at the root, does not lead to `nearest`.
     all_paths_lead = all(
         parents.get(commit) for commit in (*one_and_ancestors, *other_and_ancestors)
     )
-    return (
-        end
-        if all_paths_lead and not one_and_ancestors.keys() & other_and_ancestors.keys()
-        else None
-    )
+    has_shared = bool(one_and_ancestors.keys() & other_and_ancestors.keys())
+    return nearest if all_paths_lead and not has_shared else None
 
 
 @cache

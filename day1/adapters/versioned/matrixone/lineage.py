@@ -33,7 +33,7 @@ class Segment:
         """Return the ids of rows that may differ between the two states."""
         state_tables = [state.of(kind.table) for state in (self.later, self.earlier)]
         if self.whole:
-            statements = [f"SELECT id FROM {state}" for state in state_tables]  # noqa: S608 - our own names
+            statements = [f"SELECT id FROM {table}" for table in state_tables]  # noqa: S608 - our own names
         else:
             statements = [f"DATA BRANCH DIFF {' AGAINST '.join(state_tables)} COLUMNS (id)"]
         return {
