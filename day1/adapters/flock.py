@@ -120,7 +120,7 @@ def is_free(path: Path) -> bool:
 
 
 def _wait(handle: int, limit_s: float) -> bool:
-    """Wait for the lock in the kernel, which serves waiters in order; return whether it came.
+    """Wait for the lock in the kernel, which serves waiters in order; return whether it was got.
 
     A `flock` that blocks has no time limit, so another thread blocks in it. If this thread gives
     up, the other one closes the handle as soon as it has the lock.

@@ -25,7 +25,7 @@ class StoreCopying(Copying):
     """
 
     def __init__(self, folder: Path, wait_s: float) -> None:
-        """Copy nothing yet; the lock is waited for at most `wait_s` seconds."""
+        """Set the store's folder; the write lock is waited for at most `wait_s` seconds."""
         self._folder, self._wait_s = folder, wait_s
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._inode = -1

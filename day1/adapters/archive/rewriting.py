@@ -20,14 +20,14 @@ from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
 _FOLDER: Final = "purged"
-"""The suffix of the new files until they replace the old ones."""
+"""The name, before `.tmp`, of the folder in which the new files are written."""
 
 
 class StoreRewriting(Rewriting):
     """`ports.rewriting.Rewriting` on a store's folder."""
 
     def __init__(self, folder: Path, wait_s: float) -> None:
-        """Make nothing yet; locks are waited for at most `wait_s` seconds."""
+        """Set the store's folder; each lock is waited for at most `wait_s` seconds."""
         self._folder, self._wait_s = folder, wait_s
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._fresh: tuple[DoltLiteStore, Path] | None = None

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 Keys = Sequence[str | int]
 """A path into a document: names of members and indexes of lists."""
 Ranges = Sequence[tuple[int, int]]
-"""Parts of a text, each by its start and its end."""
+"""Byte ranges of a text: the start and the end of each."""
 
 NO_PLACE: Final = 10**9
 """The index of a missing member in a list or an object."""
@@ -44,7 +44,7 @@ class Document(Protocol):
         """Return the document without the value at a path of keys."""
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
+        """Return the byte ranges of entries at paths of keys, and of containers with no others."""
 
     def shown(self, keys: Keys, value: Any) -> str:
         """Return the text that a person would add to a document by hand."""
@@ -70,7 +70,7 @@ def at(value: Any, keys: Keys) -> Any:
 
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
-    """Copy a value with another one at a path of keys: what a document holds after `put`."""
+    """Return a copy of a document with a value at a path of keys, as `put` writes it."""
     first_key, *inner_keys = keys
     if isinstance(first_key, int):
         items: list[Any] = list(document or [])
@@ -88,7 +88,7 @@ def with_value(document: Any, keys: Keys, value: Any) -> Any:
 
 
 def without(document: Any, keys: Keys) -> Any:
-    """Copy a value without the entry at a path of keys: what it holds after `take_out`."""
+    """Return a copy of a document without the entry at a path of keys, as `take_out` leaves it."""
     first_key, *inner_keys = keys
     if inner_keys:
         return with_value(document, [first_key], without(document[first_key], inner_keys))

@@ -153,7 +153,7 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -> None:
-    """Put `after` in the place of `before`, by a rename. One process of day1's does so at a time.
+    """Replace a file's content by a rename; only one process of day1 does so at a time.
 
     Raises:
         NotTouched: it cannot be written, or somebody else changed it meanwhile.
@@ -178,7 +178,7 @@ def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -
 
 
 def _take_over(target: Path, new_file: Path) -> None:
-    """Give a new file the owner and the mode of the one in whose place it goes."""
+    """Give a new file the owner and the mode of the file that it replaces."""
     old_status, new_status = target.stat(), new_file.stat()
     if (old_status.st_uid, old_status.st_gid) != (new_status.st_uid, new_status.st_gid):
         try:

@@ -271,7 +271,7 @@ def _corrected(
 ) -> dict[str, Any]:
     """Return an entry with the command and input of day1's new entry; its other values stay.
 
-    So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
+    The client waits for the hook: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
     if in_group and _KEY in new_entry:
         inner_hooks = new_entry[_KEY]

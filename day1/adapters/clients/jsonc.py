@@ -85,7 +85,7 @@ def take_out(data: bytes, keys: Keys) -> bytes:
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
+    """Return the byte ranges of entries at paths of keys, and of containers with no others."""
     if is_blank(data):
         return []
     parsed = _read(data)
@@ -168,7 +168,7 @@ class _Read:
 
     @property
     def unit(self) -> str:
-        """How far one level is indented."""
+        """The white space by which one level is indented."""
         return next((self.indent(member) for member in _members(self.root)), "") or "  "
 
     def indent(self, node: Node) -> str:
@@ -259,7 +259,7 @@ def _read(data: bytes) -> _Read:
     """Parse a document into its text, line break and tree of nodes.
 
     Raises:
-        NotUnderstood: it is none.
+        NotUnderstood: the document is not a JSON object.
     """
     strict_data, trailing_commas, comments = _strict(data)
     try:

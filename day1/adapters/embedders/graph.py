@@ -78,7 +78,7 @@ def _length(entry: dict[str, list[int]]) -> int:
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes and weights in the order of their making, each already encoded."""
+    """An ONNX graph being built: its encoded nodes and weights, in the order of their adding."""
 
     file: str
     tensors: dict[str, Tensor]
@@ -282,12 +282,12 @@ def _varint(value: int) -> bytes:
 
 
 def _int(number: int, value: int) -> bytes:
-    """Field `number` holding an integer."""
+    """Encode a protobuf field that holds an integer."""
     return _varint(number << 3) + _varint(value)
 
 
 def as_bytes(number: int, value: bytes) -> bytes:
-    """Field `number` holding bytes or a message."""
+    """Encode a protobuf field that holds bytes or a message."""
     return _varint(number << 3 | 2) + _varint(len(value)) + value
 
 

@@ -38,7 +38,7 @@ _MAX_POSTINGS = 4_000_000
 _MAX_ADDED = 500
 """New texts with a term up to which these are read; with more, all of its postings are."""
 _PLACES = 2**32
-"""Above any place of a stem in a text."""
+"""A number that is greater than any place of a stem in a text."""
 
 Integers = NDArray[np.int32]
 Scores = NDArray[np.float64]

@@ -31,14 +31,14 @@ _Number = TypeVar("_Number", np.int64, np.float32)
 _ROWS_AT_ONCE = 512
 """Maximum number of scattered rows compared at once: more do not fit into the processor's cache."""
 _FEW_PAIRS = 40_000
-"""Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
-wait 30 ms for these where other processes have the cores."""
+"""Maximum number of pairs of vectors that are compared one by one: BLAS would use several threads,
+and wait 30 ms for these where other processes have the cores."""
 _PART = 4_096
-"""Rows that are compared with a vector at once."""
+"""Number of rows that are compared with a vector at once."""
 _ONE_THREAD = 30_000
-"""Rows up to which one thread compares them: a second one is not worth its start."""
+"""Number of rows up to which one thread compares them: a second is not worth its start."""
 _WASTE = 3
-"""A range of rows up to so many times the wanted ones is read whole, which is quicker."""
+"""A range of rows is read whole if it has at most so many times the wanted rows."""
 
 
 def _dots(left: Matrix, right: Matrix) -> Matrix:

@@ -30,7 +30,7 @@ class FileLocks(Locks):
     """Locks on the files of a folder, which exclude other processes and other threads."""
 
     def __init__(self, folder: Path, limit_s: float) -> None:
-        """Take nothing yet; a wait takes at most `limit_s` seconds."""
+        """Set the folder of the lock files; a wait takes at most `limit_s` seconds."""
         self._folder = folder
         self.limit_s = limit_s
 

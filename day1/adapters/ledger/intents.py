@@ -62,7 +62,7 @@ class Intents:
     """Opens, ends and recovers the intents of a ledger."""
 
     def __init__(self, rows: IntentRows, locks: Locks) -> None:
-        """Take nothing yet."""
+        """Set the ledger's rows of intents and its locks; take no lock yet."""
         self._rows = rows
         self._locks = locks
         self._mine = _Mine()
@@ -124,7 +124,7 @@ class Intents:
 
     @contextmanager
     def exclusive(self, names: Collection[str] = WHOLE) -> Iterator[None]:
-        """Keep intents with one of these names from being open during the block; none: all.
+        """Let no intent on any of these names be open during the block; no names: no intent at all.
 
         Raises:
             StoreBusy: others held one of the locks for longer than the limit.
@@ -159,7 +159,7 @@ class Intents:
 
     @contextmanager
     def _claimed(self, names: Collection[str], intent: Intent | None = None) -> Iterator[None]:
-        """Hold the locks of some names; no open intent touches them, and `intent` is open."""
+        """Hold the locks of names that no other open intent touches; `intent` is open meanwhile."""
         deadline = time.monotonic() + self._locks.limit_s
         locked_names = frozenset(names)
         while True:
@@ -208,7 +208,7 @@ class Intents:
         return None
 
     def _wait_for_whole(self, names: Collection[str], deadline: float) -> None:
-        """Wait a moment for who holds the whole store; recover their intent if they are gone."""
+        """Wait a moment for the holder of the whole store; if it is dead, recover its intent."""
         self.recover_orphans()
         if time.monotonic() >= deadline:
             raise self._busy(names)
@@ -225,7 +225,7 @@ class Intents:
             yield
 
     def _busy(self, names: Collection[str]) -> StoreBusy:
-        """Say who holds a lock, if that is an open intent."""
+        """Build the error for a held lock; it names the open intent that holds the lock, if any."""
         limit_s = self._locks.limit_s
         message = f"Another writer has held this store for {limit_s:g} s; try again."
         for open_intent in self._rows.open_intents():

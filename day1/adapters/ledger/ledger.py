@@ -38,7 +38,7 @@ class FileWatch(Watch):
     """Detects in a few microseconds whether any process wrote to or replaced a SQLite file."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Open nothing yet; `connect` opens the file."""
+        """Set the file to watch, and the function that opens it; open nothing yet."""
         self._path, self._connect = path, connect
         self._guard = threading.Lock()
         self._opened: Hashable = None

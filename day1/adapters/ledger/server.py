@@ -107,7 +107,7 @@ def check_ledger(place: ServerUrl) -> None:
     """Make sure that the database for a store's ledger does not belong to another program.
 
     Raises:
-        ForeignStore: one has.
+        ForeignStore: the database has tables of another program.
     """
     engine = _connect(place, _MAKING_S)
     ledger = ServerLedger(engine, place, wait_s=0, stamp=None, hold=locked)
@@ -245,7 +245,7 @@ class ServerLedger(SqlLedger):
 
     @override
     def add_intent(self, intent: Intent) -> None:
-        """Write the row of a new intent: its id is new and its names are locked, so at any time."""
+        """Write the row of a new intent without waiting for a turn: its names are locked."""
         if not self._locks.by_name:
             super().add_intent(intent)
             return
@@ -271,7 +271,7 @@ class ServerLedger(SqlLedger):
         """Make sure that the ledger's database does not belong to another program.
 
         Raises:
-            ForeignStore: one has.
+            ForeignStore: the database has tables of another program.
         """
         version = self.version()
         with self._opened() as connection:

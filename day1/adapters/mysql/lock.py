@@ -168,7 +168,7 @@ class ServerLocks:
         *,
         by_name: bool,
     ) -> None:
-        """Take nothing yet.
+        """Set the server and the queues of its locks; take no lock yet.
 
         Args:
             engine: connections to the server.
@@ -206,7 +206,7 @@ class ServerLocks:
 
     @contextmanager
     def held_if_free(self, names: Collection[str]) -> Iterator[bool]:
-        """Hold the locks for the block if nobody has them, this thread neither; says whether."""
+        """Try to hold the locks for the block; yields False if any thread holds one, even this."""
         if not self._mine.locks.isdisjoint(self._locks(names)):
             yield False
             return

@@ -22,9 +22,9 @@ LET_IN_S = 15.0
 ANSWER_S = 60.0
 """Seconds that a server may take to answer a statement."""
 _RESTED_S = 1.0
-"""A connection that was used within this time is not pinged before it is used again."""
+"""Seconds without use after which a connection is pinged before it is used again."""
 _KEPT = 8
-"""Connections of a pool that stay open."""
+"""Number of connections of a pool that stay open."""
 _LOST = 2013
 """The driver's error number for a lost connection."""
 _NOT_CONNECTED = 2003
@@ -64,7 +64,7 @@ def parse(text: str) -> ServerUrl:
     """Read an address such as `mysql+pymysql://day1:…@host:3306/day1`.
 
     Raises:
-        InvalidRequest: it is none of a database on a MySQL-like server.
+        InvalidRequest: the text is not the address of a database on a MySQL-like server.
     """
     url_form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
     try:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData
 from day1.errors import ForeignStore, StoreDamaged
 
 Columns = Mapping[str, frozenset[str]]
-"""The columns by table."""
+"""The names of columns, by table."""
 
 
 def columns_of(metadata: MetaData) -> Columns:

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from day1.ports.store import Work
 
 _CHUNK = 500
-"""Ids in one IN list; engines limit the number of bound values."""
+"""Maximum number of ids in one IN list; engines limit the number of bound values."""
 _SHORT = 64
-"""Most values of a list in a prepared statement; it takes 1, 2, 4 … 64, the last one repeated."""
+"""Maximum length of a list in a prepared statement: 1, 2, 4 … 64, filled with its last value."""
 
 
 class Prepared:

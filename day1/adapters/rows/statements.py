@@ -29,7 +29,7 @@ from day1.adapters.rows.tables import BY_TIME, INDEXED_BY_TIME, SCHEMA_VERSION, 
 from day1.model.rows.kind import BY_TABLE, MEMORIES, Cell, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
-"""By bound a column that not all kinds have; where it is absent, all rows meet the bound."""
+"""The column that a bound is about, by bound; rows of a kind without the column all meet it."""
 
 
 class Shape(NamedTuple):
@@ -231,7 +231,7 @@ def _not_ended(table: TableAt, at: ColumnElement[Any]) -> ColumnElement[bool]:
 
 
 UNDER = ("under", "first_below", "after_below")
-"""The values that bound a space and those below it."""
+"""The names of the values that bound a space and the spaces below it."""
 
 
 def _under(table: TableAt) -> ColumnElement[bool]:
@@ -286,7 +286,7 @@ def counting_pending(*before: str) -> Select[Any]:
 # in their order. So a statement reads the newest of both, and the newest of these.
 
 WALKED: Final = 4
-"""How many rows are looked at for each row that is wanted, when most of them may not fit."""
+"""Number of rows read for each wanted row, when most rows may not meet the conditions."""
 _DENSE: Final = frozenset({"after", "before", "until", "alive_at", "present_at", "public"})
 """Bounds that most rows meet, or that bound the part of the index that is read."""
 _WHEN_COLUMN: Final = "day1_when"
@@ -312,7 +312,7 @@ def newest_rows(run: Run, shape: Shape, values: dict[str, Any]) -> Sequence[tupl
 
 @lru_cache(maxsize=512)
 def newest(shape: Shape) -> Select[Any]:
-    """Return the statement of a query with a limit, all conditions of which most rows meet."""
+    """Return the statement of a query with a limit whose conditions most rows meet."""
     table = table_at(shape.table, shape.version)
     newest_rows_of_both = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
     return _first(shape, _whole(newest_rows_of_both, table), "limit")

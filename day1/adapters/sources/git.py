@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from git import Repo
 
 _MOST_FILES = 20
-"""File names in an observation; each file has its own relation anyway."""
+"""Maximum number of file names in an observation; each file has a relation of its own anyway."""
 _MOST_BODY = 4_000
-"""Characters of a commit's body that are kept."""
+"""Maximum number of characters that are kept of a commit's body."""
 _LATEST = 2**47 * 1000 // SECOND
 """Latest date of a commit that fits an id, in seconds since 1970; commits can have any date."""
 _BLOCK = 1 << 16

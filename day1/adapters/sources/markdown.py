@@ -240,7 +240,7 @@ def _fence_after(fence: str, line: str) -> tuple[str, bool]:
 
 
 def _heading(line: str, paragraph: Sequence[str]) -> tuple[int, str] | None:
-    """Level and title if `line` is a heading, or the underline of the `paragraph` before it."""
+    """Return level and title if `line` is a heading, or underlines the `paragraph` before it."""
     if atx_match := _ATX.match(line):
         title = atx_match[2].strip()
         open_title = title.rstrip("#")  # "## Title ##" is closed, "## C#" is not

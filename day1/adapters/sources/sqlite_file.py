@@ -28,7 +28,7 @@ Stamp = Sequence[tuple[int, int] | None]
 
 
 class SqliteFile:
-    """An open file; `opened` makes it."""
+    """An open SQLite file of another program; `opened` makes it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         """Take an open connection to the file at `path`, or to its copy."""

@@ -49,7 +49,7 @@ _REMEMBERED_ROWS = 2_000
 _MOST_COMMITS = 65_536
 """Maximum number of commits that are remembered, of 1.5 KB each; then all are forgotten."""
 _FEW = 32
-"""Unknown commits read one by one before the whole log is read at once."""
+"""Number of unknown commits at which the whole log is read, instead of one commit at a time."""
 
 
 class SqlHistory(History):

@@ -122,9 +122,9 @@ class OwnWrites:
         self._connection, self._tip = connection, tip
         self._version, self._dialect = version, dialect
         self._befores: dict[str, dict[str, _Values | None]] | None = {}
-        """By table and id the row before the unit, None if there was none; None: not known."""
+        """The row before the unit, by table and id (None: no row); None if not all are known."""
         self._added: dict[str, _Values] = {}
-        """By id the rows that were added, and not changed since."""
+        """The rows that were added and not changed since, by id."""
         self._count: int | None = None
         """The engine's count of written rows after the last write of the unit."""
 
@@ -155,7 +155,7 @@ class OwnWrites:
         self._count = self._dialect.written_rows(self._connection)
 
     def _may_note(self, *, added: int = 0, changed: int = 0) -> bool:
-        """Whether all writes can be noted, also with so many added and changed rows more."""
+        """Whether all writes can be recorded, with so many further added and changed rows."""
         if self._befores is None:
             return False
         added += len(self._added)

@@ -30,9 +30,9 @@ from day1.ports.reading import Reading
 from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
-"""Pending rows at which they are committed."""
+"""Number of pending rows of a branch at which they are committed."""
 MOST_PENDING_AGE = 600 * SECOND
-"""Age of the oldest pending row at which they are committed, in microseconds."""
+"""Age of a branch's oldest pending row at which all are committed, in microseconds."""
 _MOST_TIPS = 4_096
 """Maximum number of branches whose tip is remembered, and commits whose schema is; then all are
 forgotten."""

@@ -36,7 +36,7 @@ class SqlWork(SqlAdditions, Work):
         process."""
         self._touched: dict[str, set[str]] = {}
         self._own: OwnWrites | None = None
-        """What the unit wrote; None before its first write, and of a merge."""
+        """The recorded writes of the unit; None before its first write, and in a merge."""
         self._is_merge = False
         self._planned: Writes | None = None
         self._empty = False
@@ -100,7 +100,7 @@ class SqlWork(SqlAdditions, Work):
         return nullcontext() if own_writes is None else own_writes.changing(kind, row_ids)
 
     def _own_writes(self) -> OwnWrites | None:
-        """Return the notes of what the unit writes; None in a merge: the engine writes too."""
+        """Return the record of the unit's writes; None in a merge, since the engine writes too."""
         if self._own is None and not self._is_merge:
             self._own = OwnWrites(self.connection, self.tip, self.version, self._dialect)
         return self._own

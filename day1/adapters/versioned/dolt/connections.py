@@ -20,7 +20,7 @@ class DoltConnections(Connections):
     """Connections to the branches and commits of a Dolt database."""
 
     def __init__(self, server: ServerDatabase) -> None:
-        """Open nothing yet."""
+        """Set the server and its database; open no connection yet."""
         self._engine = server.engine
         self.database = server.database
         self.where = server.where

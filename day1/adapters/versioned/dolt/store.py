@@ -38,7 +38,7 @@ _KNOWN = Known(
 _CREATE_S = 60.0
 """Seconds to wait while another process makes the store."""
 _AT_ONCE = 64
-"""Branches whose pending rows are counted by one statement."""
+"""Maximum number of branches whose pending rows one statement counts."""
 _COUNTED = "SELECT {}, count(*), min(created_at), max(created_at) FROM ({}) AS later"
 _PAUSES_S = (0.01, 0.05, 0.25)
 """Seconds before each retry of a change of a ref."""

@@ -96,7 +96,7 @@ class DoltLiteConnections(Connections):
     def __init__(
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
     ) -> None:
-        """Open nothing yet; `path` is the DoltLite file, and `lock` the lock of its writers."""
+        """Set the DoltLite file and the lock of its writers; open no connection yet."""
         self.path = path
         self.lock = lock
         self._read_only = read_only

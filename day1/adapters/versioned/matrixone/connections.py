@@ -21,7 +21,7 @@ class MatrixOneConnections(Connections):
     """Connections to the branches and commits of a store on a MatrixOne server."""
 
     def __init__(self, server: ServerDatabase) -> None:
-        """Open nothing yet."""
+        """Set the server and its database; open no connection yet."""
         self._engine = server.engine
         self._database = server.database
         self.where = server.where
