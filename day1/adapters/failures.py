@@ -71,9 +71,7 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
     """Translate the operating system's error on a folder or file of the store."""
     match exc.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
-            message = (
-                f"There is no store at {path}: DAY1_HOME names a folder, `day1 init` makes one."
-            )
+            message = f"There is no store at {path}: set DAY1_HOME to a store, or run `day1 init`."
             return NotAStore(message, path=str(path))
         case errno.EACCES | errno.EPERM | errno.EROFS if writing:
             return StoreReadOnly(READ_ONLY, file=path.name)

@@ -60,9 +60,7 @@ def error_name(exc: Exception) -> str:
     return str(getattr(driver_error, "sqlite_errorname", None) or "")
 
 
-def translated(
-    file: str, if_damaged: str = "put a backup in its place."
-) -> AbstractContextManager[None]:
+def translated(file: str, if_damaged: str = "restore a backup.") -> AbstractContextManager[None]:
     """Turn SQLite's errors in the block into errors of day1.
 
     Args:

@@ -54,7 +54,10 @@ class FileArchives(Archives):
         except OSError as exc:
             raise of_system(exc, staging_folder, writing=True) from exc
         if names_in_folder and _LOCK not in names_in_folder:
-            raise Refused(f"{staging_folder} is in the way: move it.", path=str(staging_folder))
+            raise Refused(
+                f"{staging_folder} holds other files, and day1 needs that folder: move it away.",
+                path=str(staging_folder),
+            )
         with WriteLock(staging_folder / _LOCK, 0).held_if_free() as got_lock:
             if not got_lock:
                 raise Refused(
@@ -108,7 +111,7 @@ def _nothing_at(target: Path, *, folder: bool) -> None:
     if folder and target.is_dir() and not target.is_symlink() and not any(target.iterdir()):
         return
     if os.path.lexists(target):
-        raise Refused(f"{target} is there already: name another, or move it.", path=str(target))
+        raise Refused(f"{target} exists already: name another path, or move it.", path=str(target))
 
 
 def _remove(path: Path) -> None:

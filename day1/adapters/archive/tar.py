@@ -176,7 +176,8 @@ def _sound(archive: Path) -> Iterator[None]:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError, ValueError) as exc:
         raise StoreDamaged(
-            f"{archive.name} is no day1 backup, or damaged: nothing was restored. Use another.",
+            f"{archive.name} is not a day1 backup, or is damaged: nothing was restored. "
+            "Use another.",
             file=archive.name,
         ) from exc
     except OSError as exc:

@@ -61,7 +61,7 @@ def at(value: Any, keys: Keys) -> Any:
         if not isinstance(value, container_type):
             path_so_far = ".".join(map(str, keys[:depth])) or "the document"
             raise NotUnderstood(
-                f"{path_so_far} is no {'list' if container_type is list else 'object'}"
+                f"{path_so_far} is not {'a list' if container_type is list else 'an object'}"
             )
         if key not in (range(len(value)) if container_type is list else value):
             return None

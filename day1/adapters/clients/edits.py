@@ -169,7 +169,7 @@ class ServerEdit:
             return None
         entry = at(document, self.keys)
         if not starts_day1(entry):
-            raise NotUnderstood(f"{self.what} is there already and does not start day1")
+            raise NotUnderstood(f"{self.what} exists already and does not start day1")
         return entry
 
     def _is_own(self, entry: Mapping[str, Any]) -> bool:

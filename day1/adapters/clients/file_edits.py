@@ -52,7 +52,7 @@ class PluginEdit:
         if not data:
             return None
         if not data.startswith(_MARK):
-            raise NotUnderstood("it is there already and is not day1's")
+            raise NotUnderstood("the file exists already, and day1 did not write it")
         return data
 
     def put(self, data: bytes) -> bytes:

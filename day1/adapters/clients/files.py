@@ -87,9 +87,9 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as exc:  # a loop of links
-        raise NotTouched(f"the file cannot be looked at ({exc.__class__.__name__})") from exc
+        raise NotTouched(f"the file's status cannot be read ({exc.__class__.__name__})") from exc
     if not stat.S_ISREG(file_status.st_mode):
-        raise NotTouched("it is no file")
+        raise NotTouched("it is not a regular file")
     if file_status.st_size > _MAX_BYTES:
         raise NotTouched(f"it has more than {_MAX_BYTES:,} bytes")
     if not file_status.st_mode & 0o222 or not os.access(path, os.W_OK):

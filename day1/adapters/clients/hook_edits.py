@@ -174,14 +174,14 @@ class HooksEdit:
         if entries_by_event is None:
             return []
         if not isinstance(entries_by_event, dict):
-            raise NotUnderstood(f"{_KEY} is no object")
+            raise NotUnderstood(f"{_KEY} is not an object")
         day1_hooks: list[_Hook] = []
         for event, entries in entries_by_event.items():
             if isinstance(entries, list):
                 for index, entry in enumerate(entries):
                     day1_hooks += self._of_day1([_KEY, event, index], entry)
             elif event in self.about.events:
-                raise NotUnderstood(f"{_KEY}.{event} is no list")
+                raise NotUnderstood(f"{_KEY}.{event} is not a list")
         return day1_hooks
 
     def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Hook]:

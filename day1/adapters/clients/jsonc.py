@@ -266,9 +266,9 @@ def _read(data: bytes) -> _Read:
         text = strict_data.decode("utf-8-sig")
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except (ValueError, RecursionError) as exc:
-        raise NotUnderstood(f"it is no JSON ({exc})") from exc
+        raise NotUnderstood(f"it is not JSON ({exc})") from exc
     if not isinstance(document, dict):
-        raise NotUnderstood("it is no JSON object")
+        raise NotUnderstood("it is not a JSON object")
     top_nodes = _parser().parse(strict_data).root_node.named_children
     return _Read(
         data,
@@ -290,7 +290,7 @@ def _strict(data: bytes) -> tuple[bytes, frozenset[int], Ranges]:
         if comment_text.startswith(b"//") and b"\r" in comment_text.removesuffix(b"\r"):
             line_number = data.count(b"\n", 0, comment.start_byte) + 1
             raise NotUnderstood(
-                f"it is no JSON (a comment in line {line_number} has a CR without a LF)"
+                f"it is not JSON (a comment in line {line_number} has a CR without a LF)"
             )
         strict_data[comment.start_byte : comment.end_byte] = _NO_SPACE.sub(b" ", comment_text)
     comma_positions = (comma.start_byte for comma in nodes_by_capture.get("comma", ()))
@@ -324,12 +324,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         repeated_name = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {repeated_name[:40]!a} stands twice in one object")
+        raise ValueError(f"the key {repeated_name[:40]!a} occurs twice in one object")
     return members
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"it has {constant}")
+    raise ValueError(f"it contains {constant}, which JSON does not allow")
 
 
 @lru_cache(maxsize=1)

@@ -18,13 +18,13 @@ def found(data: bytes) -> bytes | None:
         NotUnderstood: the marks are not one pair, or the file is no text.
     """
     if b"\0" in data:
-        raise NotUnderstood(f"it is no UTF-8 text (byte {data.index(0)} is zero)")
+        raise NotUnderstood(f"it is not UTF-8 text (byte {data.index(0)} is zero)")
     begin_count, end_count = data.count(_BEGINS), data.count(END.encode())
     if not begin_count and not end_count:
         return None
     start, end = data.find(_BEGINS), data.find(END.encode())
     if (begin_count, end_count) != (1, 1) or end < start:
-        raise NotUnderstood("the marks of day1's section are not one pair: mend them by hand")
+        raise NotUnderstood("the marks of day1's section are not one pair: repair them by hand")
     return data[start : end + len(END)]
 
 

@@ -37,7 +37,7 @@ def value_of(data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.removeprefix(BOM).decode("utf-8"))
     except (ValueError, RecursionError) as exc:
-        raise NotUnderstood(f"it is no TOML ({exc})") from exc
+        raise NotUnderstood(f"it is not TOML ({exc})") from exc
 
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:

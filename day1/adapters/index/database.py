@@ -172,7 +172,9 @@ class Database:
             IndexBehind: the folder may not be written.
         """
         if self.read_only:
-            raise IndexBehind("The index is damaged, and the folder is read-only.")
+            raise IndexBehind(
+                "The index is damaged, and the folder is read-only: give this user write access."
+            )
         with self._making.held(wait=True), usable(FILE):
             if self._identity() == (file or self._file):
                 log.warning("the index is damaged: it is deleted and built again")

@@ -79,7 +79,10 @@ class Intents:
             StoreUnavailable: its locks were lost, and another process recovered it.
         """
         if self._mine.intent is not None:  # its row would be taken for one of a dead process
-            raise RuntimeError(f"{intent.op} inside of {self._mine.intent.op}")
+            raise RuntimeError(
+                f"The intent {intent.op} cannot be opened inside of {self._mine.intent.op}: "
+                "end that intent first."
+            )
         if self._unfinished:
             self.recover_orphans()
             self._unfinished.clear()
@@ -110,8 +113,8 @@ class Intents:
         if intent is not None and not self._rows.end_intent(intent.id):
             self._mine.ended = True
             raise StoreUnavailable(
-                "Another day1 took this for the work of a dead process, and finished or withdrew "
-                "it: look whether it was done, then try again."
+                "Another day1 process took this operation for one of a dead process, and finished "
+                "or undid it: check whether it was done, then try again."
             )
 
     @contextmanager

@@ -46,7 +46,7 @@ _NOT_LET_IN: Final[Meaning] = (
 _NO_RIGHTS: Final[Meaning] = (
     Refused,
     "The server of {where} lets this user in, and gives the user no rights on it: the server's "
-    "administrator is to make the databases NAME and NAME_ledger, and give this user the GRANTs of "
+    "administrator must make the databases NAME and NAME_ledger, and give this user the GRANTs of "
     "docs/servers.md. Or check the name in DAY1_STORE__URL.",
 )
 _NOT_TRUSTED: Final[Meaning] = (
@@ -57,7 +57,7 @@ _NOT_TRUSTED: Final[Meaning] = (
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
     "The server has no database of {where}: check the name in DAY1_STORE__URL. `day1 init` makes "
-    "one, or names what the server's administrator is to say.",
+    "one, or names the statements that the server's administrator must run.",
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,
@@ -92,8 +92,8 @@ _BY_NUMBER: Final[dict[int, Meaning]] = {
     1062: (Conflict, "A row with this id exists already."),
     1146: (
         NotAStore,
-        "The database lacks a table of day1: `day1 init` makes an empty store whole; for another, "
-        "bring back a backup.",
+        "The database lacks a table of day1: `day1 init` completes an empty store; for any other, "
+        "restore a backup.",
     ),
     1406: _TOO_LONG,
 }

@@ -254,8 +254,8 @@ class ServerLocks:
         # A dead one would connect again when it is asked, and then be without the locks.
         if connection.invalidated:
             raise StoreUnavailable(
-                "The connection to the server broke, and another day1 may go on with this: look "
-                "whether it was done, then try again."
+                "The connection to the server broke, and another day1 process may finish or undo "
+                "this operation: check whether it was done, then try again."
             )
         with translated(self._where):
             yield connection

@@ -77,8 +77,8 @@ def parse(text: str) -> ServerUrl:
     unknown_options = sorted(url.query.keys() - _OPTIONS)
     if unknown_options:
         raise InvalidRequest(
-            f"DAY1_STORE__URL takes no {unknown_options[0]!r} behind the '?', "
-            f"but {', '.join(_OPTIONS)}.",
+            f"DAY1_STORE__URL takes no option {unknown_options[0]!r} behind the '?': the options "
+            f"are {', '.join(_OPTIONS)}.",
             unknown=unknown_options,
         )
     name_characters = database.replace("_", "").replace("-", "")
@@ -271,9 +271,9 @@ def make_database(connection: Connection, name: str, where: str) -> None:
         if exc.connection_invalidated:
             raise
         raise Refused(
-            f"The server of {where} has no database {name} that this user may use, nor may the "
-            f"user make it: its administrator is to say CREATE DATABASE `{name}`, and the GRANT "
-            f"that docs/servers.md has for it.",
+            f"The server of {where} has no database {name} that this user may use, and "
+            f"this user may not make it: its administrator must run CREATE DATABASE `{name}`, and "
+            "the GRANT that docs/servers.md gives for it.",
             database=name,
         ) from exc
 

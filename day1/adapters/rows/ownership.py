@@ -86,8 +86,8 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
     ]
     if nonempty_tables:
         raise StoreDamaged(
-            f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is no whole "
-            "store, and is left as it is: bring back a backup, or name a database that is empty.",
+            f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is not a "
+            "complete store, and is left as it is: restore a backup, or name an empty database.",
             tables=nonempty_tables,
         )
     return False

@@ -38,11 +38,15 @@ def json_of(text: str, path: Path, line: int = 0) -> Json:
         # json reads escaped lone surrogates, which are no text.
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as exc:
-        raise broken(path, line or exc.lineno, f"it is cut off or no JSON ({exc.msg})") from exc
+        raise broken(
+            path, line or exc.lineno, f"it is cut off, or is not JSON ({exc.msg})"
+        ) from exc
     except _RepeatedKeyError as exc:
         raise broken(path, line or 1, "an object in it has one key twice") from exc
     except (ValueError, RecursionError) as exc:
-        raise broken(path, line or 1, "its JSON is nested too deeply or holds no text") from exc
+        raise broken(
+            path, line or 1, "its JSON is nested too deeply, or has a text that is not Unicode"
+        ) from exc
     return value
 
 

@@ -51,7 +51,7 @@ class GraphSource(CountingSource):
                 try:
                     drafts = self._drafts(item, line_number)
                 except (ValueError, KeyError, TypeError) as exc:
-                    reason = "it is no entity and no relation of a knowledge graph"
+                    reason = "it is neither an entity nor a relation of a knowledge graph"
                     raise broken(self._path, line_number, reason) from exc
                 yield drafts
 

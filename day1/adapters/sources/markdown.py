@@ -158,7 +158,7 @@ def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
     elif path.is_dir():
         yield from files_below(path, is_note, leave_out)
     elif path.exists():
-        raise broken(path, 1, "it is no ordinary file")
+        raise broken(path, 1, "it is not an ordinary file")
     else:
         raise NotFound(f"There is no {shown(path)}.", path=shown(path))
 

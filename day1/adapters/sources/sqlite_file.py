@@ -146,7 +146,7 @@ def _copied(path: Path, folder: Path) -> Path:
 
 def _in_use(path: Path) -> ImportBroken:
     return ImportBroken(
-        f"{path} was written to while it was read. Import it again when its program rests; what "
-        "came before is kept.",
+        f"{path} was written to while it was read. Import it again when its program is idle; "
+        "what was imported before is kept.",
         path=str(path),
     )

@@ -31,7 +31,7 @@ class TextSource(CountingSource):
             if not path.exists():
                 raise NotFound(f"There is no {shown(path)}.", path=shown(path))
             if not path.is_file():
-                raise broken(path, 1, "it is no ordinary file")
+                raise broken(path, 1, "it is not an ordinary file")
             if not is_text(path):
                 raise broken(path, 1, "its name is not UTF-8: rename it")
         self._files = list(dict.fromkeys(path.resolve() for path in paths))

@@ -31,7 +31,7 @@ class Beads(ToolSource):
                 continue
             item = json_of(line, path, line_number)
             if not isinstance(item, dict):
-                raise broken(path, line_number, "it is no object")
+                raise broken(path, line_number, "it is not a JSON object")
             if item.get("_type") != "memory":
                 self.leave_out("issues", item.get("id") or f"line {line_number}")
                 continue

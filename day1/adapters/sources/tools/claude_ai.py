@@ -38,16 +38,16 @@ class ClaudeAi(ToolSource):
         text = self._zipped(path) or self.text(path)
         accounts = json_of(text, path)
         if not isinstance(accounts, list):
-            raise broken(path, 1, "it is no list of accounts' memories")
+            raise broken(path, 1, "it is not a list of accounts' memories")
         for entry_number, account in enumerate(accounts):
             if not isinstance(account, dict):
-                raise broken(path, 1, f"its entry {entry_number} is no object")
+                raise broken(path, 1, f"its entry {entry_number} is not an object")
             account_id = text_at(account, "account_uuid")
             entry_place = f"{shown(path)}, entry {entry_number}"
             yield self._points((account_id,), account, "conversations_memory", entry_place)
             memory_by_project = account.get("project_memories") or {}
             if not isinstance(memory_by_project, dict):
-                raise broken(path, 1, f"the projects of its entry {entry_number} are no object")
+                raise broken(path, 1, f"the projects of its entry {entry_number} are not an object")
             for project_id in memory_by_project:
                 yield self._points(
                     (account_id, project_id), memory_by_project, project_id, entry_place
@@ -64,7 +64,7 @@ class ClaudeAi(ToolSource):
             OSError, EOFError, zipfile.BadZipFile, zlib.error, LZMAError,
             NotImplementedError, RuntimeError, ValueError, struct.error,
         ) as exc:  # fmt: skip
-            raise broken(path, 1, "it is no whole zip file that can be read") from exc
+            raise broken(path, 1, "it is not a complete zip file that can be read") from exc
 
     def _member(self, path: Path, file: IO[bytes]) -> str:
         with zipfile.ZipFile(file) as archive:

@@ -69,14 +69,14 @@ class ClaudeMem(ToolSource):
     def _export(self, path: Path) -> Iterator[list[Draft]]:
         export = json_of(self.text(path), path)
         if not isinstance(export, dict) or not isinstance(export.get("observations"), list):
-            raise broken(path, 1, "it is no export of claude-mem")
+            raise broken(path, 1, "it is not an export of claude-mem")
         for list_name, read_row in (
             ("observations", self._observation),
             ("summaries", self._summary),
         ):
             rows = export.get(list_name) or []
             if not isinstance(rows, list):
-                raise broken(path, 1, f"its {list_name} are no list")
+                raise broken(path, 1, f"its {list_name} are not a list")
             for row_number, row in enumerate(rows):
                 if isinstance(row, dict):
                     yield read_row(row)

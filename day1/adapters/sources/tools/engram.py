@@ -115,20 +115,22 @@ class Engram(ToolSource):
                         value = json_of(decoded(line, chunk), chunk, line_number)
                         yield from self._observations(value, chunk, line_number)
         except (OSError, EOFError, zlib.error) as exc:
-            raise broken(chunk, line_number + 1, "it is cut off or is no chunk of engram") from exc
+            raise broken(
+                chunk, line_number + 1, "it is cut off, or is not a chunk of engram"
+            ) from exc
 
     def _observations(self, value: Json, file: Path, number: int) -> Iterator[Row]:
         """Yield the observations of a value: itself, or those of its list."""
         if not isinstance(value, dict):
-            raise broken(file, number, "it is no object")
+            raise broken(file, number, "it is not a JSON object")
         place = f"{shown(file)}, line {number}"
         is_observation = {"content", "title"} & value.keys()
         observations = value.get("observations", [value] if is_observation else [])
         if not isinstance(observations, list):
-            raise broken(file, number, "its observations are no list")
+            raise broken(file, number, "its observations are not a list")
         for item in observations:
             if not isinstance(item, dict):
-                raise broken(file, number, "an observation in it is no object")
+                raise broken(file, number, "an observation in it is not an object")
             yield item
         if value.get("prompts"):
             self.leave_out("prompts of people", place)

@@ -38,7 +38,7 @@ class Letta(ToolSource):
             or "agents" not in agent_file
             or "blocks" not in agent_file
         ):
-            raise broken(path, 1, "it is no agent file, or one of a version before 2")
+            raise broken(path, 1, "it is not an agent file, or is one of a version before 2")
         agents, blocks = _objects(path, agent_file, "agents"), _objects(path, agent_file, "blocks")
         agent_name_by_block = {
             str(block): text_at(agent, "name")
@@ -107,5 +107,5 @@ def _list(item: dict[str, Json], key: str) -> list[Json]:
 def _objects(path: Path, item: dict[str, Json], key: str) -> list[dict[str, Json]]:
     objects = [member for member in _list(item, key) if isinstance(member, dict)]
     if not isinstance(item[key], list) or len(objects) < len(_list(item, key)):
-        raise broken(path, 1, f"its {key} are no list of objects")
+        raise broken(path, 1, f"its {key} are not a list of objects")
     return objects

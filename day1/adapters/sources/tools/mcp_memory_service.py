@@ -64,7 +64,7 @@ class McpMemoryService(ToolSource):
         export = json_of(self.text(path), path)
         memories = export.get("memories") if isinstance(export, dict) else None
         if not isinstance(memories, list):
-            raise broken(path, 1, "it is no export of mcp-memory-service")
+            raise broken(path, 1, "it is not an export of mcp-memory-service")
         for row_number, row in enumerate(memories):
             if isinstance(row, dict) and text_at(row, "content_hash"):
                 yield text_at(row, "content_hash"), row

@@ -81,7 +81,7 @@ class Mem0(ToolSource):
         answer = json_of(self.text(path), path)
         results = answer.get("results") if isinstance(answer, dict) else answer
         if not isinstance(results, list):
-            raise broken(path, 1, "it is no answer of mem0's get_all")
+            raise broken(path, 1, "it is not an answer of mem0's get_all")
         for result_number, row in enumerate(results):
             text = text_at(row, "memory") if isinstance(row, dict) else ""
             if isinstance(row, dict) and text and text_at(row, "id"):

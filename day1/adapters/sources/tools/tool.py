@@ -47,7 +47,7 @@ class ToolSource(CountingSource, ToolMemory):
             if path == STDIN or path.is_file() or path.is_dir():
                 continue
             if path.exists():
-                raise broken(path, 1, "it is no ordinary file")
+                raise broken(path, 1, "it is not an ordinary file")
             raise NotFound(f"There is no {shown(path)}.", path=shown(path))
         self._paths, self._machine = list(paths), machine
 

@@ -348,8 +348,7 @@ def check_tables(connection: driver.Connection, path: Path) -> None:
     row = connection.execute(_OWN_TABLES).fetchone()
     if row is None or row[0] < len(versioned.tables):
         raise StoreDamaged(
-            f"{path.name} holds no tables of day1: it is another program's, or damaged: "
-            f"{IF_DAMAGED}",
+            f"{path.name} has no tables of day1: it is another program's, or damaged: {IF_DAMAGED}",
             file=path.name,
         )
 
@@ -371,7 +370,8 @@ def check_head(path: Path) -> None:
         raise of_system(exc, path, writing=False) from exc
     if first_bytes != _MAGIC:
         raise StoreDamaged(
-            f"{path.name} is no DoltLite file: it is another program's, or damaged: {IF_DAMAGED}",
+            f"{path.name} is not a DoltLite file: it is another program's, or damaged: "
+            f"{IF_DAMAGED}",
             file=path.name,
         )
     if format_number != _FORMAT:
