@@ -205,7 +205,9 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     body_end = len(read.data[:close_position].rstrip(SPACE))
     key_text = "" if isinstance(key, int) else f"{_dumped(key)}: "
     last_member_end = members[-1].end_byte if members else node.start_byte + 1
-    has_trailing_comma = any(last_member_end <= at < close_position for at in read.trailing)
+    has_trailing_comma = any(
+        last_member_end <= comma_position < close_position for comma_position in read.trailing
+    )
     comma = b"," if members and not has_trailing_comma else b""
     trailing_comma = "," if has_trailing_comma else ""
     if members and b"\n" not in read.data[node.start_byte : close_position]:

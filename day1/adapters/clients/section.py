@@ -22,10 +22,10 @@ def found(data: bytes) -> bytes | None:
     begin_count, end_count = data.count(_BEGINS), data.count(END.encode())
     if not begin_count and not end_count:
         return None
-    start, end = data.find(_BEGINS), data.find(END.encode())
-    if (begin_count, end_count) != (1, 1) or end < start:
+    section_start, section_end = data.find(_BEGINS), data.find(END.encode())
+    if (begin_count, end_count) != (1, 1) or section_end < section_start:
         raise NotUnderstood("the marks of day1's section are not one pair: repair them by hand")
-    return data[start : end + len(END)]
+    return data[section_start : section_end + len(END)]
 
 
 def put(data: bytes, body: str) -> bytes:

@@ -180,12 +180,14 @@ class ClientSetup(Setup):
         The tuple holds None if day1 made the file. Return None if the file was changed since.
         """
         copies_without_day1 = [
-            copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)
+            copy_content
+            for copy_content in self._copies.of(edit.path)
+            if _is_without(edit, copy_content)
         ]
-        for copy in copies_without_day1 or [None]:
+        for copy_content in copies_without_day1 or [None]:
             try:
-                if edit.put_again(copy or edit.blank, present) == data:
-                    return (copy,)
+                if edit.put_again(copy_content or edit.blank, present) == data:
+                    return (copy_content,)
             except NotUnderstood:
                 continue
         return None

@@ -72,8 +72,8 @@ def take_out(data: bytes, keys: Keys) -> bytes:
     )
     if edited_data is None:
         edited_data = data
-        for start, end in reversed(own(data, [keys])):
-            edited_data = _without_lines(edited_data, start, end)
+        for part_start, part_end in reversed(own(data, [keys])):
+            edited_data = _without_lines(edited_data, part_start, part_end)
     expected_document = without(old_document, keys)
     # The last table below the first key is gone, and the first key had no table of its own.
     if keys[0] not in value_of(edited_data):

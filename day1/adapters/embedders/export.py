@@ -63,15 +63,15 @@ def exported_tensors(export: Path) -> dict[str, Tensor]:
     input_names_of_sums: list[list[str]] = []
     with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         graph_fields = [field for field in _fields(data, 0, len(data)) if field[0] == _GRAPH]
-        for field_number, start, end, _ in (
+        for field_number, value_start, value_end, _ in (
             inner_field
             for graph_field in graph_fields
             for inner_field in _fields(data, graph_field[1], graph_field[2])
         ):
             if field_number == _INITIALIZER:
-                tensor_by_exported_name |= _tensor(data, start, end)
+                tensor_by_exported_name |= _tensor(data, value_start, value_end)
             elif field_number == _NODE:
-                operator, input_names, output_name = _operator(data, start, end)
+                operator, input_names, output_name = _operator(data, value_start, value_end)
                 if operator == "MatMul":
                     weight_by_output[output_name] = input_names[1]
                 elif operator == "Add":

@@ -146,8 +146,8 @@ class Graph:
 
     def integers(self, name: str, values: list[int]) -> str:
         """Add a small list of integers that lies in the graph itself, and return its name."""
-        raw = struct.pack(f"<{len(values)}q", *values)
-        return self.constant(name, _INT64, [len(values)], raw)
+        packed_integers = struct.pack(f"<{len(values)}q", *values)
+        return self.constant(name, _INT64, [len(values)], packed_integers)
 
     def number(self, name: str, value: float) -> str:
         """Add one float32 that lies in the graph itself, and return its name."""
@@ -175,9 +175,12 @@ class Graph:
         word_vectors = self.node(
             "Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"]
         )
-        zero, length = self.integers("zero", [0]), self.node("Shape", ["input_ids"], start=1, end=2)
+        zero, sequence_length = (
+            self.integers("zero", [0]),
+            self.node("Shape", ["input_ids"], start=1, end=2),
+        )
         position_vectors = self.weight("embeddings.position_embeddings.weight")
-        position_vectors = self.node("Slice", [position_vectors, zero, length])
+        position_vectors = self.node("Slice", [position_vectors, zero, sequence_length])
         token_type_weights = self.weight("embeddings.token_type_embeddings.weight")
         type_vectors = self.node("Gather", [token_type_weights, zero])
         position_and_type_vectors = self.node("Add", [position_vectors, type_vectors])
@@ -215,17 +218,19 @@ class Graph:
         scores = self.node("MatMul", [query, key])
         scores = self.node("Mul", [scores, self.number("scale", _HEAD_WIDTH**-0.5)])
         attention = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
-        attended = self.node(
+        attended_vectors = self.node(
             "Transpose", [self.node("MatMul", [attention, value])], perm=[0, 2, 1, 3]
         )
-        attended = self.node("Reshape", [attended, self.integers("join", [0, 0, _WIDTH])])
-        attended = self.dense(f"{name}.attention.output.dense", attended)
-        hidden = self.norm(
-            f"{name}.attention.output.LayerNorm", self.node("Add", [attended, hidden])
+        attended_vectors = self.node(
+            "Reshape", [attended_vectors, self.integers("join", [0, 0, _WIDTH])]
         )
-        widened = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
-        narrowed = self.dense(f"{name}.output.dense", widened)
-        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrowed, hidden]))
+        attended_vectors = self.dense(f"{name}.attention.output.dense", attended_vectors)
+        hidden = self.norm(
+            f"{name}.attention.output.LayerNorm", self.node("Add", [attended_vectors, hidden])
+        )
+        widened_vectors = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
+        narrowed_vectors = self.dense(f"{name}.output.dense", widened_vectors)
+        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrowed_vectors, hidden]))
 
     def encoded(self) -> bytes:
         """Return the nodes and weights added so far as an encoded ONNX ModelProto."""

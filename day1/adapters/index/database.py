@@ -198,10 +198,10 @@ class Database:
 
     def _identity(self) -> FileId | None:
         try:
-            status = self._path.stat()
+            file_status = self._path.stat()
         except FileNotFoundError:
             return None
-        return status.st_dev, status.st_ino
+        return file_status.st_dev, file_status.st_ino
 
     def _borrow(self) -> tuple[sqlite3.Connection, FileId | None]:
         try:
@@ -363,7 +363,7 @@ def _own_names() -> frozenset[str]:
 
 def edition_of(connection: sqlite3.Connection) -> str:
     """Return the value of `Database.edition` as a connection reads it."""
-    return ".".join(value for (value,) in connection.execute(_GENERATION))
+    return ".".join(meta_value for (meta_value,) in connection.execute(_GENERATION))
 
 
 def changed_edition(connection: sqlite3.Connection) -> None:

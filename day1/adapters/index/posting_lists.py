@@ -202,12 +202,14 @@ class PostingLists:
             f" WHERE {words_table} MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?",
             (fts5_expression(phrase(term)), known.last, _MAX_ADDED + 1),
         )
-        matching_numbers = [number for (number,) in matching_rows]
+        matching_numbers = [text_number for (text_number,) in matching_rows]
         if len(matching_numbers) > _MAX_ADDED:
             return self._all_postings(connection, kind, term, last)
-        rows = texts_of(connection, kind, matching_numbers)
-        term_stems, *stems_of_texts = self._stemmer.cut([term, *(text for _, text in rows)])
-        new_text_numbers = np.array([number for number, _ in rows], np.int32)
+        numbers_and_texts = texts_of(connection, kind, matching_numbers)
+        term_stems, *stems_of_texts = self._stemmer.cut(
+            [term, *(text for _, text in numbers_and_texts)]
+        )
+        new_text_numbers = np.array([text_number for text_number, _ in numbers_and_texts], np.int32)
         new_times = np.array(
             [times(term_stems, text_stems) for text_stems in stems_of_texts], np.int32
         )

@@ -155,14 +155,16 @@ class SmallSetBm25:
         from_clause = f"FROM {words} WHERE {words} MATCH ?"
         match_expression = fts5_expression(phrase(term))
         sample_counts, sampled_numbers = list[int](), self._spread(connection, words, total)
-        for sort_order, aggregate in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
-            texts_read, last_number = connection.execute(
-                f"SELECT count(*), {aggregate}(rowid)"  # noqa: S608 - our own names
+        for sort_order, aggregate_function in (
+            (("ASC", "max"), ("DESC", "min")) if total > _MANY else ()
+        ):
+            read_count, last_number = connection.execute(
+                f"SELECT count(*), {aggregate_function}(rowid)"  # noqa: S608 - our own names
                 f" FROM (SELECT rowid {from_clause} ORDER BY rowid {sort_order} LIMIT {_END})",
                 (match_expression,),
             ).fetchone()
-            if texts_read < _END:
-                return int(texts_read)
+            if read_count < _END:
+                return int(read_count)
             samples_up_to_last = bisect_right(sampled_numbers, last_number)
             sample_counts.append(
                 samples_up_to_last

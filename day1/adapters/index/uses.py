@@ -84,10 +84,10 @@ class FileUses(Uses):
     @override
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         try:
-            status = self._path.stat()
+            file_status = self._path.stat()
         except OSError:
             return {}
-        file_state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
+        file_state = (count, file_status.st_ino, file_status.st_size, file_status.st_mtime_ns)
         cached_state, most_shown = self._most.get(branches, ((), {}))
         if file_state != cached_state:
             most_used = self._read(branches, None, _MOST_USED, count)
@@ -160,8 +160,8 @@ class FileUses(Uses):
 
     def _identity(self) -> tuple[int, int] | None:
         with suppress(FileNotFoundError):
-            status = self._path.stat()
-            return status.st_dev, status.st_ino
+            file_status = self._path.stat()
+            return file_status.st_dev, file_status.st_ino
         return None
 
     def _move_aside(self) -> None:

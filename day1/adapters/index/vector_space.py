@@ -206,10 +206,11 @@ class SpaceSnapshot:
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
         text_ids = np.asarray(texts, np.int64)
-        present_ids = text_ids[self.firsts(text_ids) >= 0]
-        counts = self.count[present_ids]
-        is_many = counts > 1
-        return dict(zip(present_ids[is_many].tolist(), counts[is_many].tolist(), strict=True))
+        ids_with_vectors = text_ids[self.firsts(text_ids) >= 0]
+        passage_counts = self.count[ids_with_vectors]
+        has_several = passage_counts > 1
+        several_ids = ids_with_vectors[has_several].tolist()
+        return dict(zip(several_ids, passage_counts[has_several].tolist(), strict=True))
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the place of the nearest passage, from 0, by text, of texts with several."""
@@ -237,12 +238,14 @@ class SpaceSnapshot:
 
 def top(scores: NDArray[np.float32], limit: int) -> Integers:
     """Return the places of the `limit` highest scores, highest first, without NaN."""
-    filled = np.where(np.isnan(scores), -2, scores)
-    limit = min(limit, int((filled > -2).sum()))  # noqa: PLR2004 - below any cosine
+    comparable_scores = np.where(np.isnan(scores), -2, scores)
+    limit = min(limit, int((comparable_scores > -2).sum()))  # noqa: PLR2004 - below any cosine
     if limit == 0:
         return np.empty(0, np.int64)
-    places = np.argpartition(filled, -limit)[-limit:] if limit < len(filled) else np.arange(limit)
-    return places[np.argsort(-filled[places], kind="stable")]
+    places = np.arange(limit)
+    if limit < len(comparable_scores):
+        places = np.argpartition(comparable_scores, -limit)[-limit:]
+    return places[np.argsort(-comparable_scores[places], kind="stable")]
 
 
 class VectorSpace:
@@ -297,13 +300,16 @@ class VectorSpace:
             self._database.lose()
         text_of = _grown(old_state.text_of, row_count, -1)
         text_of[positions] = text_ids
-        length = max(len(old_state.first), int(text_ids.max(initial=-1)) + 1)
-        first_rows, counts = _grown(old_state.first, length, -1), _grown(old_state.count, length, 0)
-        first_rows[text_ids[passage_numbers == 0]] = positions[passage_numbers == 0]
-        np.maximum.at(counts, text_ids, passage_numbers + 1)
+        array_length = max(len(old_state.first), int(text_ids.max(initial=-1)) + 1)
+        first_row_by_text = _grown(old_state.first, array_length, -1)
+        count_by_text = _grown(old_state.count, array_length, 0)
+        first_row_by_text[text_ids[passage_numbers == 0]] = positions[passage_numbers == 0]
+        np.maximum.at(count_by_text, text_ids, passage_numbers + 1)
         checked_rows = np.zeros(row_count, np.bool_)
         checked_rows[:known_row_count] = old_state.sound
-        self._seen = SpaceSnapshot(matrix, text_of, first_rows, counts, checked_rows, self._compare)
+        self._seen = SpaceSnapshot(
+            matrix, text_of, first_row_by_text, count_by_text, checked_rows, self._compare
+        )
 
     def _empty(self) -> SpaceSnapshot:
         matrix, no_ids = np.empty((0, self.dimension), np.float32), np.empty(0, np.int64)

@@ -145,7 +145,7 @@ def _line(text: Any) -> str:
     """Return a reason as one clean line."""
     if not isinstance(text, str):
         raise TypeError
-    printable = "".join(
+    printable_text = "".join(
         character if character.isprintable() else " " for character in text[: 4 * _REASON]
     )
-    return _cut(" ".join(printable.split()), _REASON) or "no reason given"
+    return _cut(" ".join(printable_text.split()), _REASON) or "no reason given"

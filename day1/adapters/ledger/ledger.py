@@ -384,7 +384,7 @@ class SqlLedger(LedgerWithIntents):
     @override
     def heads(self) -> dict[str, str]:
         with self._reading() as connection:
-            return {str(key): str(tip) for key, tip in connection.execute(select(HEADS))}
+            return {str(key): str(head) for key, head in connection.execute(select(HEADS))}
 
     @override
     def set_head(self, key: str, branch_id: str) -> None:

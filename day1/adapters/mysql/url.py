@@ -286,8 +286,8 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
         StoreUnavailable, Refused: it does not answer, or does not let this user in.
     """
     with opened(engine, where) as connection:
-        version = str(connection.exec_driver_sql("SELECT version()").scalar_one())
-        server_version, separator, matrixone_version = version.partition("-MatrixOne-v")
+        version_text = str(connection.exec_driver_sql("SELECT version()").scalar_one())
+        mysql_version, separator, matrixone_version = version_text.partition("-MatrixOne-v")
         if separator:
             return "matrixone", matrixone_version
         try:
@@ -297,8 +297,8 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
                 raise
             raise InvalidRequest(
                 f"The server at {where} is neither Dolt nor MatrixOne (it says "
-                f"{server_version!r}): day1 needs an engine that keeps versions. docs/servers.md "
+                f"{mysql_version!r}): day1 needs an engine that keeps versions. docs/servers.md "
                 "says which.",
-                version=server_version,
+                version=mysql_version,
             ) from exc
     return "dolt", str(dolt_version)

@@ -36,8 +36,8 @@ _IN_A_FILE = (
 
 def columns(connection: Connection, table: str) -> frozenset[str]:
     """Return the names of a table's columns; their types differ from engine to engine."""
-    result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
-    return frozenset(result.keys())
+    cursor_result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
+    return frozenset(cursor_result.keys())
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,15 +252,15 @@ class SqlReading(Reading):
         self, build: Callable[[Shape], Select[Any]], shape: Shape, values: dict[str, Any]
     ) -> Sequence[tuple[Cell, ...]]:
         """Run a statement; lists of few values are bound value by value."""
-        list_of = {name: value for name, value in values.items() if isinstance(value, list)}
-        are_short = all(0 < len(cells) <= _SHORT for cells in list_of.values())
-        sizes = ((name, 1 << (len(cells) - 1).bit_length()) for name, cells in list_of.items())
+        list_by_name = {name: value for name, value in values.items() if isinstance(value, list)}
+        are_short = all(0 < len(cells) <= _SHORT for cells in list_by_name.values())
+        sizes = ((name, 1 << (len(cells) - 1).bit_length()) for name, cells in list_by_name.items())
         shape = shape._replace(sizes=tuple(sizes) if are_short else ())
-        if len(shape.sizes) < len(list_of):  # a long list: each length is another statement
+        if len(shape.sizes) < len(list_by_name):  # a long list: each length is another statement
             return [tuple(row) for row in self.connection.execute(build(shape), values)]
-        values = {name: value for name, value in values.items() if name not in list_of}
+        values = {name: value for name, value in values.items() if name not in list_by_name}
         for name, size in shape.sizes:
-            cells = list_of[name]
+            cells = list_by_name[name]
             values |= {f"{name}_{n}": cells[min(n, len(cells) - 1)] for n in range(size)}
         return prepared(build, shape).rows(self.connection, values)
 
@@ -368,18 +368,18 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
     A side that has no row has no id there.
     """
     columns, changes = kind.columns, []
-    width = len(columns)
+    column_count = len(columns)
 
     def side(values: Sequence[Cell]) -> Row | None:
         return None if values[0] is None else dict(zip(columns, values, strict=True))
 
     for values in pairs:
-        after, before = side(values[:width]), side(values[width:])
+        new_row, old_row = side(values[:column_count]), side(values[column_count:])
         if mask.rows:
-            before, after = (r and mask.row(kind, r) for r in (before, after))
-            if before == after:
+            old_row, new_row = (row and mask.row(kind, row) for row in (old_row, new_row))
+            if old_row == new_row:
                 continue
-        changes.append(RowChange(str((after or before or {})["id"]), before, after))
+        changes.append(RowChange(str((new_row or old_row or {})["id"]), old_row, new_row))
     changes.sort(key=lambda change: change.id)
     return changes
 

@@ -110,14 +110,14 @@ class MarkdownSource(CountingSource):
             file.relative_to(self._root) if file.is_relative_to(self._root) else file
         ).as_posix()
         drafts: list[Draft] = []
-        next_ordinals: dict[tuple[str, ...], int] = {}
+        next_ordinal_by_headings: dict[tuple[str, ...], int] = {}
         named_headings = Headings()
         for section in sections(front.body, front.length):
             pieces = section.pieces()
             named_headings.take(section, section.places if pieces else ())
             for piece in pieces:
-                ordinal = next_ordinals.get(section.headings, 0)
-                next_ordinals[section.headings] = ordinal + 1
+                ordinal = next_ordinal_by_headings.get(section.headings, 0)
+                next_ordinal_by_headings[section.headings] = ordinal + 1
                 id_parts = (self.name, file_key, *section.headings, str(ordinal))
                 title = " > ".join(section.headings) or file.stem
                 fact_id = derived_id("fact", None, *id_parts)

@@ -159,8 +159,8 @@ class SqlHistory(History):
         if reading.pending.count:
             changes = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
-            source = through if self._connections.own_caches else reading
-            changes = self._between(source.connection, base, reading.tip, source.version)
+            reader = through if self._connections.own_caches else reading
+            changes = self._between(reader.connection, base, reading.tip, reader.version)
         return changes if reading.until is None else _until(changes, reading.until)
 
     def _pending_too(
@@ -393,8 +393,8 @@ def decode(
 
 def author_of(agents: Iterable[str]) -> str:
     """Write the `--author` of a commit: its agent if there is only one, else day1."""
-    names = set(agents)
-    name = names.pop() if len(names) == 1 else "day1"
+    agent_names = set(agents)
+    author = agent_names.pop() if len(agent_names) == 1 else "day1"
     # The engine refuses names with parentheses, such as `ada (laptop)`.
-    printable_name = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
+    printable_name = "".join(c for c in author if c.isprintable() and c not in "<>()") or "day1"
     return f"{printable_name} <{printable_name.replace(' ', '-')}@day1>"

@@ -171,13 +171,15 @@ class SqlStore(Store):
     @contextmanager
     def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
         """Open a connection at a commit, or on a branch with that tip if it is quicker."""
-        tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
-        branch_with_tip = next((name for name, tip in tips if tip.id == commit), None)
+        names_and_tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
+        branch_with_tip = next((name for name, tip in names_and_tips if tip.id == commit), None)
         if branch_with_tip is not None:
-            with ExitStack() as stack:
+            with ExitStack() as open_connections:
                 connection = None
                 with suppress(UnknownBranch):  # it may have been deleted
-                    connection = stack.enter_context(self._connections.on_branch(branch_with_tip))
+                    connection = open_connections.enter_context(
+                        self._connections.on_branch(branch_with_tip)
+                    )
                 if connection is not None:
                     branch_state = self._begin(connection, branch_with_tip)
                     if branch_state.tip.id == commit and not branch_state.pending.count:

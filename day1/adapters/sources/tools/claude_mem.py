@@ -82,8 +82,8 @@ class ClaudeMem(ToolSource):
                     yield read_row(row)
                 else:
                     self.leave_out("entries that are no objects", f"{list_name} {row_number}")
-        prompts = export.get("prompts")
-        self._leave_prompts(len(prompts) if isinstance(prompts, list) else 0)
+        prompt_list = export.get("prompts")
+        self._leave_prompts(len(prompt_list) if isinstance(prompt_list, list) else 0)
 
     def _leave_prompts(self, count: int) -> None:
         if count:

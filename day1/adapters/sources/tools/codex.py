@@ -87,17 +87,17 @@ class Codex(ToolSource):
     def _summary(self, file: Path) -> list[Draft]:
         head_by_key: dict[str, str] = {}
         lines = self.text(file).split("\n")
-        head_lines = 0
-        while head_lines < len(lines) and (
-            not lines[head_lines].strip() or _HEAD.match(lines[head_lines])
+        head_line_count = 0
+        while head_line_count < len(lines) and (
+            not lines[head_line_count].strip() or _HEAD.match(lines[head_line_count])
         ):
-            if head_match := _HEAD.match(lines[head_lines]):
+            if head_match := _HEAD.match(lines[head_line_count]):
                 head_by_key[head_match[1]] = head_match[2].strip()
-            head_lines += 1
+            head_line_count += 1
         if not self._is_wanted(head_by_key.get("cwd")):
             self.leave_out("summaries of other projects' sessions", file)
             return []
-        body = "\n".join(lines[head_lines:]).strip()
+        body = "\n".join(lines[head_line_count:]).strip()
         if not body:
             self.leave_out("empty notes", file)
             return []

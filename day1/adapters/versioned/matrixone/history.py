@@ -148,10 +148,10 @@ class MatrixOneHistory(SqlHistory):
         """Find all versions of a row by reading each commit (2 ms), as there is no row history."""
         row_by_values: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
-            for state, version in self._states(connection):
+            for past_state, version in self._states(connection):
                 column_list = named_at(kind, version, "`{}`")
                 statement = (
-                    f"SELECT {column_list} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
+                    f"SELECT {column_list} FROM {past_state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
                 )
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
                 row_by_values |= {tuple(row): kind.row(row) for row in rows}

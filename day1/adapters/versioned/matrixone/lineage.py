@@ -158,14 +158,14 @@ class Lineage:
         Raises:
             NotFound: the server may no longer keep the earlier state.
         """
-        earlier, later = sorted((one, other), key=lambda state: state.ns)
-        self._connections.retention.check(earlier)
+        earlier_state, later_state = sorted((one, other), key=lambda state: state.ns)
+        self._connections.retention.check(earlier_state)
         is_broken = version < SCHEMA_VERSION and any(
-            _columns(connection, kind, later) != _columns(connection, kind, earlier)
+            _columns(connection, kind, later_state) != _columns(connection, kind, earlier_state)
             for kind in KINDS
             if kind.younger
         )
-        return Segment(later, earlier, whole=is_broken)
+        return Segment(later_state, earlier_state, whole=is_broken)
 
 
 def _columns(connection: Connection, kind: Kind, state: PastState) -> frozenset[str]:

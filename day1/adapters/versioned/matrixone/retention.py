@@ -83,7 +83,7 @@ class Retention:
         self.known = pitr_spans is not None or bool(spans)
         self.kept = bool(spans)
         now = clock(connection)
-        span_starts = [max(since, now - length) for since, length in spans]
+        span_starts = [max(since, now - span_length) for since, span_length in spans]
         self._begins = min([now - _ALWAYS, *span_starts]) if self.known else 0
         self._asked = time.monotonic()
 

@@ -215,15 +215,15 @@ class Connection:
         self, name: str, narg: int, func: Callable[..., Any] | None, *, deterministic: bool = False
     ) -> None:
         """Let SQL call `func` as `name` with `narg` arguments (-1: any number); None removes it."""
-        adapted = func and engine.adapt(self._lib, func)
+        callback = func and engine.adapt(self._lib, func)
         flags = engine.UTF8 | engine.DETERMINISTIC * deterministic
         with self._lock:
             code = self._lib.create_function_v2(
-                self._open_handle(), name.encode(), narg, flags, None, adapted, None, None, None
+                self._open_handle(), name.encode(), narg, flags, None, callback, None, None, None
             )
             if code != engine.OK:
                 raise self._error(code)
-            self._functions[name.lower(), narg] = adapted
+            self._functions[name.lower(), narg] = callback
 
     def close(self) -> None:
         """Close the connection and roll back an open transaction; closing twice is harmless."""
@@ -342,12 +342,12 @@ class Connection:
         self._lib.reset(statement.handle)
         if statement.parameters:
             self._lib.clear_bindings(statement.handle)
-        unused = self._statements.pop(sql, None)  # a function called by SQL may have run it too
+        surplus = self._statements.pop(sql, None)  # a function called by SQL may have run it too
         self._statements[sql] = statement
-        if unused is None and len(self._statements) > KEPT_STATEMENTS:
-            unused = self._statements.pop(next(iter(self._statements)))
-        if unused is not None:
-            self._lib.finalize(unused.handle)
+        if surplus is None and len(self._statements) > KEPT_STATEMENTS:
+            surplus = self._statements.pop(next(iter(self._statements)))
+        if surplus is not None:
+            self._lib.finalize(surplus.handle)
 
 
 class Cursor:
