@@ -25,25 +25,35 @@ class ChoreFile:
 
     def failing(self) -> list[tuple[str, str]]:
         """List the failing chores of living processes, each with the code of its error."""
-        errors = {error for process in self._read().values() for error in process.items()}
-        return sorted(errors)
+        failing_chores = {
+            chore_and_error
+            for error_by_chore in self._read().values()
+            for chore_and_error in error_by_chore.items()
+        }
+        return sorted(failing_chores)
 
     def note(self, errors: Mapping[str, str | None]) -> None:
         """Store the errors of this process's chores by name; None: the chore works again."""
         with self._guard:
             errors = {**self._errors, **errors}
-            self._errors = {name: error for name, error in errors.items() if error is not None}
+            self._errors = {chore: error for chore, error in errors.items() if error is not None}
             self._write({**self._read(), str(os.getpid()): self._errors})
 
     def _write(self, processes: Mapping[str, Mapping[str, str]]) -> None:
-        processes = {process: those for process, those in processes.items() if those}
+        processes = {
+            process_id: error_by_chore
+            for process_id, error_by_chore in processes.items()
+            if error_by_chore
+        }
         with suppress(OSError):
             if not processes:
                 self._path.unlink(missing_ok=True)
                 return
             new_file = self._path.with_name(f"{FILE}.{os.getpid()}.new")
-            handle = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file_handle = os.open(
+                new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600
+            )
+            with os.fdopen(file_handle, "w", encoding="utf-8") as file:
                 json.dump({"format": FORMAT, "processes": processes}, file)
             new_file.replace(self._path)
 
@@ -51,11 +61,11 @@ class ChoreFile:
         """Read the errors of each living process; none if the file is missing or damaged."""
         try:
             with os.fdopen(os.open(self._path, _OPEN_FLAGS), "rb") as file:
-                processes: Any = json.loads(file.read(_MOST_READ))["processes"]
+                errors_by_process: Any = json.loads(file.read(_MOST_READ))["processes"]
             return {
-                process: {str(name): str(error) for name, error in errors.items()}
-                for process, errors in processes.items()
-                if _is_alive(int(process))
+                process_id: {str(chore): str(error) for chore, error in error_by_chore.items()}
+                for process_id, error_by_chore in errors_by_process.items()
+                if _is_alive(int(process_id))
             }
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}

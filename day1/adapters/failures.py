@@ -43,9 +43,9 @@ def raise_meaning(exc: Exception, meaning: Translate) -> None:
         raise Conflict("A row with this id exists already.") from exc
     if isinstance(exc, NoFreeConnection):
         raise StoreBusy("All connections to the store are in use; try again.") from exc
-    error = meaning(exc)
-    if error is not None:
-        raise error from exc
+    day1_error = meaning(exc)
+    if day1_error is not None:
+        raise day1_error from exc
 
 
 @contextmanager
@@ -71,8 +71,8 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
     """Translate the operating system's error on a folder or file of the store."""
     match exc.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
-            text = f"There is no store at {path}: DAY1_HOME names a folder, `day1 init` makes one."
-            return NotAStore(text, path=str(path))
+            message = f"There is no store at {path}: set DAY1_HOME to a store, or run `day1 init`."
+            return NotAStore(message, path=str(path))
         case errno.EACCES | errno.EPERM | errno.EROFS if writing:
             return StoreReadOnly(READ_ONLY, file=path.name)
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
@@ -80,7 +80,7 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
         case errno.ENAMETOOLONG:
             return InvalidRequest("The path of the store is too long: choose a shorter one.")
         case errno.EACCES | errno.EPERM:
-            text = f"{path} may not be read: give this user access to it."
-            return StoreUnavailable(text, file=path.name)
-    text = f"{path} cannot be used now, says the system: {exc.strerror}."
-    return StoreUnavailable(text, file=path.name)
+            message = f"{path} may not be read: give this user access to it."
+            return StoreUnavailable(message, file=path.name)
+    message = f"{path} cannot be used now, says the system: {exc.strerror}."
+    return StoreUnavailable(message, file=path.name)

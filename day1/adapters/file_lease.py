@@ -30,23 +30,23 @@ class FileLease(Lease):
 
     @override
     def release(self) -> None:
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
+        lock_handle, self._handle = self._handle, None
+        if lock_handle is not None:
+            os.close(lock_handle)
 
 
 def is_locked(path: Path) -> bool:
     """Whether some process holds the lock of a file, which is not made if it is missing."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        lock_handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError as exc:
         raise of_system(exc, path, writing=False) from exc
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
-        os.close(handle)
+        os.close(lock_handle)
     return False

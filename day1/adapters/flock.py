@@ -66,14 +66,14 @@ class WriteLock:
     @contextmanager
     def _taken(self, limit_s: float) -> Iterator[bool]:
         try:
-            handle = take(self._path, limit_s)
+            lock_handle = take(self._path, limit_s)
         except OSError as exc:
             raise of_system(exc, self._path, writing=True) from exc
         try:
-            yield handle is not None
+            yield lock_handle is not None
         finally:
-            if handle is not None:
-                os.close(handle)
+            if lock_handle is not None:
+                os.close(lock_handle)
 
 
 def take(path: Path, limit_s: float) -> int | None:
@@ -89,18 +89,18 @@ def take(path: Path, limit_s: float) -> int | None:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock_handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock_handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if limit_s > 0:
-            return handle if _wait(handle, limit_s) else None
-        os.close(handle)
+            return lock_handle if _wait(lock_handle, limit_s) else None
+        os.close(lock_handle)
         return None
     except OSError:
-        os.close(handle)
+        os.close(lock_handle)
         raise
-    return handle
+    return lock_handle
 
 
 def is_free(path: Path) -> bool:
@@ -109,36 +109,36 @@ def is_free(path: Path) -> bool:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock_handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
+        fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
     except BlockingIOError:
         return False
     finally:
-        os.close(handle)
+        os.close(lock_handle)
     return True
 
 
 def _wait(handle: int, limit_s: float) -> bool:
-    """Wait for the lock in the kernel, which serves waiters in order; return whether it came.
+    """Wait for the lock in the kernel, which serves waiters in order; return whether it was got.
 
     A `flock` that blocks has no time limit, so another thread blocks in it. If this thread gives
     up, the other one closes the handle as soon as it has the lock.
     """
     guard = threading.Lock()
-    locked = threading.Event()
-    state = {"got": False, "given_up": False}
+    locked_event = threading.Event()
+    lock_state = {"got": False, "given_up": False}
 
     def block() -> None:
         fcntl.flock(handle, fcntl.LOCK_EX)
         with guard:
-            state["got"] = True
-            if state["given_up"]:
+            lock_state["got"] = True
+            if lock_state["given_up"]:
                 os.close(handle)
-        locked.set()
+        locked_event.set()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
-    locked.wait(limit_s)
+    locked_event.wait(limit_s)
     with guard:
-        state["given_up"] = not state["got"]
-    return state["got"]
+        lock_state["given_up"] = not lock_state["got"]
+    return lock_state["got"]

@@ -76,14 +76,14 @@ class JsonEndpoint:
             InvalidRequest: the address is not http or https, or the key cannot be sent.
         """
         try:
-            parts = urlsplit(base)
-            host = parts.hostname if parts.port != 0 else None
+            url_parts = urlsplit(base)
+            host = url_parts.hostname if url_parts.port != 0 else None
         except ValueError:  # a port above 65535, or half an IPv6 address
             raise InvalidRequest(_FORM) from None
-        if parts.scheme not in {"http", "https"} or not host:
+        if url_parts.scheme not in {"http", "https"} or not host:
             raise InvalidRequest(_FORM)
-        stem = parts.path.rstrip("/").removesuffix(path)
-        self._url = parts._replace(path=f"{stem}{path}").geturl()
+        base_path = url_parts.path.rstrip("/").removesuffix(path)
+        self._url = url_parts._replace(path=f"{base_path}{path}").geturl()
         self.host = host
         # An answer that is compressed could be far longer than its bytes.
         self._headers = {
@@ -114,7 +114,7 @@ class JsonEndpoint:
         """
         import tenacity  # noqa: PLC0415 - see above
 
-        retrying = tenacity.Retrying(
+        retrier = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Busy),
             stop=tenacity.stop_after_attempt(self._bounds.tries),
             wait=_pause_s,
@@ -123,7 +123,7 @@ class JsonEndpoint:
             reraise=True,
         )
         try:
-            return json.loads(retrying(self._ask, body, content_type))
+            return json.loads(retrier(self._ask, body, content_type))
         except (ValueError, RecursionError):  # the error's text would quote the answer
             raise EndpointFailed("its answer is not JSON") from None
 
@@ -143,12 +143,12 @@ class JsonEndpoint:
         import httpx  # noqa: PLC0415 - see above
 
         # An entry of NO_PROXY may have a port.
-        bypassed = proxy_bypass(request.url.netloc.decode())
-        proxy = None if bypassed else getproxies().get(request.url.scheme)
-        if proxy and "://" not in proxy:
-            proxy = f"http://{proxy}"
+        is_bypassed = proxy_bypass(request.url.netloc.decode())
+        proxy_url = None if is_bypassed else getproxies().get(request.url.scheme)
+        if proxy_url and "://" not in proxy_url:
+            proxy_url = f"http://{proxy_url}"
         with anyio.fail_after(self._bounds.timeout_s):
-            async with httpx.AsyncHTTPTransport(verify=self._tls, proxy=proxy) as transport:
+            async with httpx.AsyncHTTPTransport(verify=self._tls, proxy=proxy_url) as transport:
                 return await self._read(await transport.handle_async_request(request))
 
     @cached_property
@@ -173,15 +173,18 @@ class JsonEndpoint:
 def _pause_s(tried: RetryCallState) -> float:
     """Return the pause before the next try: the endpoint's, else 0.5 s doubled; at most 10 s."""
     error = tried.outcome.exception() if tried.outcome else None
-    asked_s = error.asked_s if isinstance(error, _Busy) else None
-    return min(0.25 * 2**tried.attempt_number if asked_s is None else asked_s, _LONGEST_PAUSE_S)
+    requested_pause_s = error.asked_s if isinstance(error, _Busy) else None
+    return min(
+        0.25 * 2**tried.attempt_number if requested_pause_s is None else requested_pause_s,
+        _LONGEST_PAUSE_S,
+    )
 
 
 def _reason(error: BaseException | None) -> str:
     """Return the system's message; of other errors the class, since a text may quote the answer."""
-    name = type(error).__name__
+    class_name = type(error).__name__
     while error is not None:
         if isinstance(error, OSError) and error.errno is not None:
             return str(error)
         error = error.__cause__ or error.__context__
-    return name
+    return class_name

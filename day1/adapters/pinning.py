@@ -46,22 +46,29 @@ class HttpPinning(Pinning):
             f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
             "Content-Type: application/octet-stream\r\n\r\n"
         )
-        body = part_header.encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        request_body = part_header.encode() + content + f"\r\n--{boundary}--\r\n".encode()
         try:
-            answer = self._endpoint.send(body, f"multipart/form-data; boundary={boundary}")
+            answer = self._endpoint.send(request_body, f"multipart/form-data; boundary={boundary}")
         except EndpointFailed as error:
             # Of an error only its class is told: an address may hold a key.
             log.warning("an archive was not pinned: the service gave no usable answer")
             raise PinningFailed("it gave no usable answer") from error
-        cid = _id_in(answer)
-        if cid is None:
+        content_id = _id_in(answer)
+        if content_id is None:
             raise PinningFailed("its answer names no id")
-        return cid
+        return content_id
 
 
 def _id_in(answer: Any) -> str | None:
     """Find the content id in an answer; None if it names none."""
-    answer_object = answer if isinstance(answer, dict) else {}
-    objects = [answer_object, *(answer_object.get(name) for name in _INNER)]
-    values = [o.get(field) for o in objects if isinstance(o, dict) for field in _ID_FIELDS]
-    return next((value for value in values if looks_like_cid(value)), None)
+    whole_answer = answer if isinstance(answer, dict) else {}
+    objects = [whole_answer, *(whole_answer.get(inner_name) for inner_name in _INNER)]
+    candidate_ids = [
+        inner_answer.get(field)
+        for inner_answer in objects
+        if isinstance(inner_answer, dict)
+        for field in _ID_FIELDS
+    ]
+    return next(
+        (candidate_id for candidate_id in candidate_ids if looks_like_cid(candidate_id)), None
+    )

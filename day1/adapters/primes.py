@@ -32,20 +32,20 @@ class FilePrimes(Primes):
 
     @override
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
-        prime = prime_file.read(self._folder, branch, space)
-        return self._gone.get((branch, space)) if prime is None else _kept(prime)
+        saved_prime = prime_file.read(self._folder, branch, space)
+        return self._gone.get((branch, space)) if saved_prime is None else _kept(saved_prime)
 
     @override
     def told(self, session: str) -> ToldPrime | None:
-        values = prime_file.told(self._folder, session)
-        return None if values is None else ToldPrime(*values)
+        told_values = prime_file.told(self._folder, session)
+        return None if told_values is None else ToldPrime(*told_values)
 
     @override
     def every(self) -> list[KeptPrime]:
-        primes = [_kept(file) for file in prime_file.kept(self._folder)]
-        keys = {(prime.branch, prime.space) for prime in primes}
+        primes = [_kept(saved_prime) for saved_prime in prime_file.kept(self._folder)]
+        saved_keys = {(prime.branch, prime.space) for prime in primes}
         return primes + [
-            replace(prime, at="") for key, prime in self._gone.items() if key not in keys
+            replace(prime, at="") for key, prime in self._gone.items() if key not in saved_keys
         ]
 
     def damaged(self) -> list[str]:
@@ -78,9 +78,9 @@ class FilePrimes(Primes):
 
     @override
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
-        prime = prime_file.read(self._folder, kept.branch, kept.space)
-        if prime is not None and prime.at == kept.at:
-            self._try(prime_file.restamp, prime, list(stamp))
+        saved_prime = prime_file.read(self._folder, kept.branch, kept.space)
+        if saved_prime is not None and saved_prime.at == kept.at:
+            self._try(prime_file.restamp, saved_prime, list(stamp))
 
     @override
     def drop(self, branch: str, space: str | None) -> None:
@@ -114,10 +114,14 @@ def closing_stamp(folder: Path) -> Iterator[Callable[[], None]]:
 
     It yields the function to call just before the store is closed.
     """
-    stamps: list[list[int]] = []
-    yield lambda: stamps.append(prime_file.stamp_of(folder))
-    stamp = prime_file.stamp_of(folder)
-    for prime in prime_file.kept(folder) if stamps and stamps[0] != stamp else ():
-        if prime.stamp == stamps[0]:
+    stamps_before_close: list[list[int]] = []
+    yield lambda: stamps_before_close.append(prime_file.stamp_of(folder))
+    new_stamp = prime_file.stamp_of(folder)
+    for saved_prime in (
+        prime_file.kept(folder)
+        if stamps_before_close and stamps_before_close[0] != new_stamp
+        else ()
+    ):
+        if saved_prime.stamp == stamps_before_close[0]:
             with suppress(OSError):
-                prime_file.restamp(folder, prime, stamp)
+                prime_file.restamp(folder, saved_prime, new_stamp)

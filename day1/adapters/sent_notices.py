@@ -47,8 +47,10 @@ class SentNotices:
         """
         new_file = self._path.with_name(f"{FILE}.new")
         try:
-            handle = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file_handle = os.open(
+                new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600
+            )
+            with os.fdopen(file_handle, "w", encoding="utf-8") as file:
                 json.dump({"format": 1, "told": list(ids)}, file)
             new_file.rename(self._path)
         except OSError as exc:

@@ -52,19 +52,23 @@ class FolderSpool(Spool):
         if self._folder.is_symlink():
             return []
         try:
-            with os.scandir(self._folder) as files:
-                files_by_age = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f)]
+            with os.scandir(self._folder) as entries:
+                times_and_names = [
+                    (entry.stat().st_mtime_ns, entry.name)
+                    for entry in entries
+                    if _is_session(entry)
+                ]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
             raise of_system(exc, self._folder, writing=False) from exc
-        return [name for _, name in sorted(files_by_age)]
+        return [name for _, name in sorted(times_and_names)]
 
     @override
     def read(self, name: str) -> Sequence[bytes]:
-        path = self._folder / name
+        file_path = self._folder / name
         try:
-            with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
+            with os.fdopen(os.open(file_path, _OPEN_FLAGS), "rb") as file:
                 data = file.read(2 * spool.MOST_FILE)
         except FileNotFoundError:  # another process ingested it
             return []
@@ -88,20 +92,20 @@ class FolderSpool(Spool):
         path = self._folder / name
         with self._translated(path):
             try:
-                handle = spool.take(path, waits=False)
+                file_handle = spool.take(path, waits=False)
             except BlockingIOError:
                 return  # a hook writes it, or hangs: events that are ingested twice are stored once
             try:
-                status = os.fstat(handle)
-                if not status.st_nlink:
+                file_status = os.fstat(file_handle)
+                if not file_status.st_nlink:
                     return
-                remaining = os.pread(handle, status.st_size - size, size)
-                if remaining:
-                    self._write(path, remaining)
+                remaining_bytes = os.pread(file_handle, file_status.st_size - size, size)
+                if remaining_bytes:
+                    self._write(path, remaining_bytes)
                 else:
                     path.unlink()
             finally:
-                os.close(handle)
+                os.close(file_handle)
 
     @override
     def aside(self) -> int:
@@ -117,38 +121,40 @@ class FolderSpool(Spool):
 
     def _lines_aside(self) -> list[tuple[int, str, int]]:
         """List the lines put aside, oldest first: time, name, and bytes on the disk."""
-        lines: list[tuple[int, str, int]] = []
+        aside_lines: list[tuple[int, str, int]] = []
         with suppress(OSError), os.scandir(self._aside) as files:
             for file in files:
                 if _NAME.fullmatch(file.name):
-                    status = file.stat(follow_symlinks=False)
-                    lines.append((status.st_mtime_ns, file.name, max(status.st_size, _BLOCK)))
-        return sorted(lines)
+                    file_status = file.stat(follow_symlinks=False)
+                    aside_lines.append(
+                        (file_status.st_mtime_ns, file.name, max(file_status.st_size, _BLOCK))
+                    )
+        return sorted(aside_lines)
 
     def _bound(self) -> None:
         """Remove the oldest lines put aside above the limit, and count the removed ones."""
         lines = self._lines_aside()
-        size, removed = sum(line[2] for line in lines), 0
+        total_bytes, removed_count = sum(line[2] for line in lines), 0
         for _, name, bytes_of_line in lines[:-1]:
-            if size <= MOST_ASIDE:
+            if total_bytes <= MOST_ASIDE:
                 break
             (self._aside / name).unlink(missing_ok=True)
-            size, removed = size - bytes_of_line, removed + 1
-        if removed:
-            self._write(self._folder / _GONE, b"%d" % (self.gone() + removed))
+            total_bytes, removed_count = total_bytes - bytes_of_line, removed_count + 1
+        if removed_count:
+            self._write(self._folder / _GONE, b"%d" % (self.gone() + removed_count))
 
     def damaged(self) -> list[str]:
         """List the entries that are no session files, or whose last line is cut."""
         if self._folder.is_symlink() or (self._folder.exists() and not self._folder.is_dir()):
             return [spool.FOLDER]
         with suppress(OSError), os.scandir(self._folder) as files:
-            names = sorted(
+            file_names = sorted(
                 file.name
                 for file in files
                 if file.name.endswith(spool.ENDING)
                 and not (_is_session(file) and _ends_whole(file))
             )
-            return [f"{spool.FOLDER}/{name}" for name in names]
+            return [f"{spool.FOLDER}/{file_name}" for file_name in file_names]
         return []
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -171,9 +177,9 @@ class FolderSpool(Spool):
 
 def _ends_whole(file: os.DirEntry[str]) -> bool:
     """Whether the last line of a file ends in a newline."""
-    with os.fdopen(os.open(file.path, _OPEN_FLAGS), "rb") as opened:
-        size = os.fstat(opened.fileno()).st_size
-        return not size or os.pread(opened.fileno(), 1, size - 1) == b"\n"
+    with os.fdopen(os.open(file.path, _OPEN_FLAGS), "rb") as opened_file:
+        file_size = os.fstat(opened_file.fileno()).st_size
+        return not file_size or os.pread(opened_file.fileno(), 1, file_size - 1) == b"\n"
 
 
 def _is_session(file: os.DirEntry[str]) -> bool:

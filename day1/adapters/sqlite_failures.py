@@ -56,13 +56,11 @@ def is_sqlite(exc: Exception) -> bool:
 
 def error_name(exc: Exception) -> str:
     """Return SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; "" for other errors."""
-    error = exc.orig if isinstance(exc, DBAPIError) else exc
-    return str(getattr(error, "sqlite_errorname", None) or "")
+    driver_error = exc.orig if isinstance(exc, DBAPIError) else exc
+    return str(getattr(driver_error, "sqlite_errorname", None) or "")
 
 
-def translated(
-    file: str, if_damaged: str = "put a backup in its place."
-) -> AbstractContextManager[None]:
+def translated(file: str, if_damaged: str = "restore a backup.") -> AbstractContextManager[None]:
     """Turn SQLite's errors in the block into errors of day1.
 
     Args:
@@ -83,10 +81,10 @@ def raise_translated(exc: Exception, file: str, if_damaged: str) -> None:
 def _meaning(exc: Exception, file: str, if_damaged: str) -> Day1Error | None:
     if not is_sqlite(exc):
         return None
-    name = error_name(exc)
-    if name.startswith(_DAMAGED):
-        return StoreDamaged(f"{file} is damaged: {if_damaged}", file=file, engine_code=name)
-    for names, error, message in _BY_NAME:
-        if name.startswith(names):
-            return error(message, file=file, engine_code=name)
-    return refused(file, name)
+    sqlite_name = error_name(exc)
+    if sqlite_name.startswith(_DAMAGED):
+        return StoreDamaged(f"{file} is damaged: {if_damaged}", file=file, engine_code=sqlite_name)
+    for name_prefixes, error_class, message in _BY_NAME:
+        if sqlite_name.startswith(name_prefixes):
+            return error_class(message, file=file, engine_code=sqlite_name)
+    return refused(file, sqlite_name)

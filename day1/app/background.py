@@ -92,11 +92,11 @@ def _compaction_s(store: OpenStore) -> float:
 
 def failures_of(store: OpenStore) -> Report:
     """Make the function that writes failures of chores to the file that `day1 doctor` reads."""
-    file = ChoreFile(store.folder)
+    chore_file = ChoreFile(store.folder)
 
     def report(states: Mapping[str, ChoreState]) -> None:
         if not store.read_only:
-            file.note({name: state.error for name, state in states.items()})
+            chore_file.note({chore: state.error for chore, state in states.items()})
 
     return report
 
@@ -141,6 +141,8 @@ def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:
         space = spaced(settings.space)
     except InvalidRequest:  # each call reports that the setting is invalid
         space = None
-    one_space = space if space not in {SHARED, EVERY} else None
-    choice = PrimeChoice(branch or settings.branch or MAIN, one_space, settings.prime.chars)
-    return PrimeRenewer(store.repo, store.prime, choice)
+    space_or_none = space if space not in {SHARED, EVERY} else None
+    prime_choice = PrimeChoice(
+        branch or settings.branch or MAIN, space_or_none, settings.prime.chars
+    )
+    return PrimeRenewer(store.repo, store.prime, prime_choice)

@@ -14,19 +14,19 @@ _HELP: Final = {"-h", "--help"}
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code; default: the process's arguments."""
-    words = sys.argv[1:] if arguments is None else arguments
-    if words and words[0] == "hook" and _HELP.isdisjoint(words):
+    command_arguments = sys.argv[1:] if arguments is None else arguments
+    if command_arguments and command_arguments[0] == "hook" and _HELP.isdisjoint(command_arguments):
         from day1.interfaces.hook import entry
 
-        entry.run(words[1:])  # a hook has no time for the imports below
+        entry.run(command_arguments[1:])  # a hook has no time for the imports below
     from day1.app import garbage
     from day1.interfaces.cli import main as command_line
 
     garbage.look_rarely()
     command_line.prepare_output()
-    code = run(words)
+    exit_code = run(command_arguments)
     garbage.before_leaving()
-    sys.exit(code)
+    sys.exit(exit_code)
 
 
 def run(arguments: Sequence[str]) -> int:

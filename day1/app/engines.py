@@ -53,18 +53,20 @@ def create_store(
     """
     if settings.store.url is None:
         check_file(folder)
-        created = DoltLiteStore.create(folder, clock)
-        if created:
+        was_created = DoltLiteStore.create(folder, clock)
+        if was_created:
             try:
                 keep_out(folder)
             except OSError as exc:
                 log.warning("git is not told to ignore %s: %s", folder, exc.strerror)
-        return created
-    with ExitStack() as opened:
-        server = _server(settings, opened)
-        place = server.place
-        check_ledger(place)
-        return server.adapter.create(server.engine, place.database, place.name, server_clock)
+        return was_created
+    with ExitStack() as open_resources:
+        server = _server(settings, open_resources)
+        server_url = server.place
+        check_ledger(server_url)
+        return server.adapter.create(
+            server.engine, server_url.database, server_url.name, server_clock
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,15 @@ def open_engine(
     if settings.store.url is None:
         return _in_folder(settings, folder, clock, opened)
     server = _server(settings, opened)
-    place, wait_s = server.place, settings.store.wait_s
-    database = ServerDatabase(server.engine, place.database, place.name, server.version, wait_s)
+    server_url, wait_s = server.place, settings.store.wait_s
+    database = ServerDatabase(
+        server.engine, server_url.database, server_url.name, server.version, wait_s
+    )
     store = server.adapter(database, server_clock)
     opened.callback(store.close)
-    ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
+    ledger = open_server_ledger(server.engine, server_url, wait_s=wait_s, stamp=server.stamp)
     opened.callback(ledger.close)
-    return EngineHandles(store, ledger, place.name, _node(folder, clock))
+    return EngineHandles(store, ledger, server_url.name, _node(folder, clock))
 
 
 def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> EngineHandles:
@@ -137,12 +141,12 @@ class _Server:
 
 
 def _server(settings: Settings, opened: ExitStack) -> _Server:
-    url = settings.store.url
-    server_url = parse(url.get_secret_value() if url else "")
+    url_setting = settings.store.url
+    server_url = parse(url_setting.get_secret_value() if url_setting else "")
     engine = connect(server_url, settings.store.wait_s)
     opened.callback(engine.dispose)
-    kind, version = engine_of(engine, server_url.name)
-    if kind == "dolt":
+    engine_name, version = engine_of(engine, server_url.name)
+    if engine_name == "dolt":
         from day1.adapters.versioned.dolt.store import DoltStore
 
         return _Server(server_url, engine, DoltStore, version, DOLT_STAMP)
@@ -153,34 +157,34 @@ def _server(settings: Settings, opened: ExitStack) -> _Server:
 
 def _node(folder: Path, clock: Clock) -> str:
     """Read this machine's id; it is made when the machine first opens the store."""
-    path = folder / NODE
+    id_path = folder / NODE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         close_to_others(folder)
-        with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-            file.write(new_id("node", clock()))
-        return path.read_text(encoding="utf-8")
+        with suppress(FileExistsError), id_path.open("x", encoding="utf-8") as id_file:
+            id_file.write(new_id("node", clock()))
+        return id_path.read_text(encoding="utf-8")
     except OSError as exc:
-        raise of_system(exc, path, writing=True) from exc
+        raise of_system(exc, id_path, writing=True) from exc
 
 
 def _writable(folder: Path) -> bool:
     """Whether this user may write the folder and the files in it, which others may own."""
-    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, INTENT_LOCK, LOCKS)]
+    files = [folder / file_name for file_name in (FILE, LEDGER, LOCK_FILE, INTENT_LOCK, LOCKS)]
     return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 
 def obstacles_in(folder: Path) -> list[Day1Error]:
     """List why this user cannot write the store in a folder now; empty: nothing prevents it."""
     obstacles: list[Day1Error] = []
-    for name in (LOCK_FILE, INTENT_LOCK):
+    for lock_name in (LOCK_FILE, INTENT_LOCK):
         try:
-            with WriteLock(folder / name, 0).held_if_free():
+            with WriteLock(folder / lock_name, 0).held_if_free():
                 pass
         except Day1Error as exc:
             obstacles.append(exc)
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < _LEAST_FREE_BYTES:
-        text = f"The disk has {free_bytes:,} bytes free: free some space. Reading goes on."
-        obstacles.append(StoreFull(text, free=free_bytes))
+        message = f"The disk has {free_bytes:,} bytes free: free some space. Reading goes on."
+        obstacles.append(StoreFull(message, free=free_bytes))
     return obstacles

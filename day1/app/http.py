@@ -34,24 +34,24 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as socket:
-        is_closed = needs_token(settings.http)
-        store = open_store(settings, create=not is_closed, serves=True)
-        threads = background(store)
+        requires_token = needs_token(settings.http)
+        store = open_store(settings, create=not requires_token, serves=True)
+        background_threads = background(store)
         try:
-            authenticator = Authenticator(store.repo, closed=is_closed)
+            authenticator = Authenticator(store.repo, closed=requires_token)
             if authenticator.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "
                     "store has no token yet: `day1 token create NAME --scope admin` makes one.",
                     host=settings.http.host,
                 )
-            threads.start()
+            background_threads.start()
             garbage.look_often()
             with sole_server(store, address_of(socket)):
-                app = build_app(Served(store, authenticator, threads.worker.called))
+                app = build_app(Served(store, authenticator, background_threads.worker.called))
                 serve(app, socket, settings.http, ready)
         finally:
-            threads.stop()
+            background_threads.stop()
             store.close()
 
 
@@ -65,10 +65,10 @@ def sole_server(store: OpenStore, address: str) -> Iterator[None]:
     if store.read_only:
         yield
         return
-    path = store.folder / SERVED
-    with WriteLock(path, 0).held_if_free() as got_lock:
+    lock_path = store.folder / SERVED
+    with WriteLock(lock_path, 0).held_if_free() as got_lock:
         if not got_lock:
-            holder_text = path.read_text(encoding="utf-8") or "Another process"
+            holder_text = lock_path.read_text(encoding="utf-8") or "Another process"
             raise Conflict(f"{holder_text} serves this store already: use that, or stop it first.")
-        path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
+        lock_path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
         yield

@@ -38,8 +38,8 @@ class LeasePlace:
         if self.node:
             from day1.model.access.lease import HeldLease
 
-            record = self.ledger.record(HeldLease, name)
-            return record is not None and self.clock() < record.expires_at
+            lease_record = self.ledger.record(HeldLease, name)
+            return lease_record is not None and self.clock() < lease_record.expires_at
         from day1.adapters.file_lease import is_locked
 
         return is_locked(self.folder / f"{name}.lock")

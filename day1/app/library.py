@@ -76,8 +76,8 @@ def connect(
         Unauthorized: the server wants a token, or another one.
     """
     _refuse_unknown(more)
-    calls, who = _connected(target, _Asked(branch, agent, space, token, more))
-    return Memory(calls, who)
+    calls, caller = _connected(target, _Asked(branch, agent, space, token, more))
+    return Memory(calls, caller)
 
 
 async def aconnect(
@@ -113,18 +113,18 @@ async def aconnect(
     from day1.interfaces.python.asynchronous.memory import AsyncMemory
 
     _refuse_unknown(more)
-    asked_call = _Asked(branch, agent, space, token, more)
-    opened: list[tuple[Calls, Who]] = []
+    connect_arguments = _Asked(branch, agent, space, token, more)
+    connected: list[tuple[Calls, Who]] = []
     pool = new_pool()
     try:
-        await finished(pool, lambda: opened.append(_connected(target, asked_call)))
+        await finished(pool, lambda: connected.append(_connected(target, connect_arguments)))
     except BaseException:
-        for calls, _ in opened:  # it was cancelled when it had connected
+        for calls, _ in connected:  # it was cancelled when it had connected
             calls.close()
         pool.shutdown(wait=False)
         raise
-    ((calls, who),) = opened
-    return AsyncMemory(AsyncCalls(calls, pool), who)
+    ((calls, caller),) = connected
+    return AsyncMemory(AsyncCalls(calls, pool), caller)
 
 
 def _refuse_unknown(more: Mapping[str, Any]) -> None:
@@ -145,8 +145,8 @@ def _connected(target: Target, asked: _Asked) -> tuple[Calls, Who]:
             "`token` is for the address of a server, such as http://127.0.0.1:8420: leave it out."
         )
     settings = _settings(target, asked.more.get("settings"))
-    connected_as = _who(asked, settings)
-    return _opened(settings, create=_creates(target, create=asked.create)), connected_as
+    caller = _who(asked, settings)
+    return _opened(settings, create=_creates(target, create=asked.create)), caller
 
 
 def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
@@ -157,14 +157,14 @@ def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
     """
     from day1.interfaces.python.remote import RemoteCalls
 
-    local_only = [name for name in ("create", "settings") if asked.more.get(name) is not None]
-    if local_only:
+    local_arguments = [name for name in ("create", "settings") if asked.more.get(name) is not None]
+    if local_arguments:
         raise InvalidRequest(
-            f"`{local_only[0]}` is for a store that this process opens, and a server has opened "
-            "its own: leave it out.",
+            f"`{local_arguments[0]}` is for a store that this process opens, and a server has "
+            "opened its own: leave it out.",
         )
-    connected_as = _who(asked, _settings(None, None))
-    return RemoteCalls(address, asked.token, connected_as), connected_as
+    caller = _who(asked, _settings(None, None))
+    return RemoteCalls(address, asked.token, caller), caller
 
 
 def _who(asked: _Asked, settings: Settings) -> Who:
@@ -187,12 +187,14 @@ def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
 
     from day1.settings import Settings, settings_at
 
-    unknown = sorted(set(overrides or ()) - set(Settings.model_fields))
-    if unknown:
+    unknown_names = sorted(set(overrides or ()) - set(Settings.model_fields))
+    if unknown_names:
         raise InvalidRequest(
-            f"There is no setting {', '.join(unknown)}; there are: "
+            f"There is no setting {', '.join(unknown_names)}; there are: "
             f"{', '.join(Settings.model_fields)}.",
-            problems=[{"argument": f"settings.{name}", "problem": "unknown"} for name in unknown],
+            problems=[
+                {"argument": f"settings.{name}", "problem": "unknown"} for name in unknown_names
+            ],
         )
     try:
         settings = Settings(**dict(overrides or {}))
@@ -237,8 +239,8 @@ def _opened(settings: Settings, *, create: bool) -> Calls:
     from day1.interfaces.python.local import LocalCalls
 
     store = open_store(settings, create=create)
-    background = _Background(store)
-    return LocalCalls(store, background.called, background.close)
+    background_work = _Background(store)
+    return LocalCalls(store, background_work.called, background_work.close)
 
 
 class _Background:

@@ -120,8 +120,8 @@ def install(
 
 def _model_folders() -> list[Path]:
     """Return the folders to search for a model if no setting names one: Chroma's, then day1's."""
-    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
-    return [chroma, _own_model_folder()]
+    chroma_folder = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
+    return [chroma_folder, _own_model_folder()]
 
 
 def _own_model_folder() -> Path:

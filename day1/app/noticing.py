@@ -55,10 +55,14 @@ class News:
             "HELD": [thing.id for thing in self.waits.held],
             "NEW": self.new,
         }
-        texts = {"": str(len(self.waits.every))}
-        texts |= {f"_{name}": str(len(ids)) for name, ids in ids_by_name.items()}
-        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in ids_by_name.items()}
-        return {f"DAY1_WAITING{name}": text for name, text in texts.items()}
+        value_by_suffix = {"": str(len(self.waits.every))}
+        value_by_suffix |= {
+            f"_{list_name}": str(len(ids)) for list_name, ids in ids_by_name.items()
+        }
+        value_by_suffix |= {
+            f"_{list_name}_IDS": " ".join(ids[:_IDS]) for list_name, ids in ids_by_name.items()
+        }
+        return {f"DAY1_WAITING{list_name}": value for list_name, value in value_by_suffix.items()}
 
 
 class Noticing:
@@ -110,15 +114,15 @@ class Noticing:
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        with self._notices.claimed() as sent:
-            if sent is None:  # another process sends notices
+        with self._notices.claimed() as sent_ids:
+            if sent_ids is None:  # another process sends notices
                 return None
             waiting_things = waiting(self._repo)
             ids = [thing.id for thing in waiting_things.every]
-            new_ids = [thing for thing in ids if thing not in sent]
+            new_ids = [thing_id for thing_id in ids if thing_id not in sent_ids]
             if stopped():  # the server ends: the next one sends these notices
                 return None
-            if sent != set(ids):
+            if sent_ids != set(ids):
                 self._notices.write(ids)
         self._stamp = stamp
         return News(waiting_things, new_ids) if new_ids else None
@@ -140,9 +144,9 @@ class Noticing:
         with self._guard:
             self._process = process
         try:
-            code = None if stopped() else process.wait(_LIMIT_S)
-            if code and not stopped():
-                self._complain(f"the command ended with exit code {code}")
+            exit_code = None if stopped() else process.wait(_LIMIT_S)
+            if exit_code and not stopped():
+                self._complain(f"the command ended with exit code {exit_code}")
         except subprocess.TimeoutExpired:
             self._complain(f"the command took longer than {_LIMIT_S:g} s, and was killed")
         finally:

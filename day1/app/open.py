@@ -77,22 +77,22 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
     except OSError as exc:  # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     chat_model = chat(settings.chat)
-    with ExitStack() as opened:
-        closing = opened.enter_context(closing_stamp(folder))
+    with ExitStack() as open_resources:
+        note_closing = open_resources.enter_context(closing_stamp(folder))
         try:
-            engine = open_engine(settings, folder, now, opened)
+            engine = open_engine(settings, folder, now, open_resources)
         except NotAStore:
             if not create:
                 raise
             create_store(settings, folder, now)
-            engine = open_engine(settings, folder, now, opened)
+            engine = open_engine(settings, folder, now, open_resources)
         store, ledger, read_only = engine.store, engine.ledger, engine.read_only
         refuse_incomplete_copy(ledger, engine.where)
         store.obey(ledger.mask)
         store.point = point(settings)
-        chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
-        index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
-        opened.callback(index.close)
+        chroma_address = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
+        index = _index(settings, folder, chroma_address, read_only=read_only, serves=serves)
+        open_resources.callback(index.close)
         primes = FilePrimes(folder, read_only=read_only)
         repo = _repository(engine, index, primes)
         ledger.recover = partial(recover, repo)
@@ -100,10 +100,10 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             _recover(repo)
             forget_redacted(repo)
             note_tokens(repo)
-        opened.callback(closing)
+        open_resources.callback(note_closing)
         uses = FileUses(folder, read_only=read_only)
-        opened.callback(uses.close)
-        prime = PrimeServices(uses, primes)
+        open_resources.callback(uses.close)
+        prime_services = PrimeServices(uses, primes)
         search = _search_engine(settings, repo, index, serves=serves)
         return OpenStore(
             folder,
@@ -112,7 +112,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             settings,
             repo,
             replace(search, uses=uses),
-            prime,
+            prime_services,
             chat_model,
             pinning(settings.pinning),
             judge(settings, chat_model),
@@ -121,15 +121,15 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             now,
             ChoreFile(folder).failing,
             partial(obstacles_in, folder),
-            opened.pop_all(),
+            open_resources.pop_all(),
         )
 
 
 @contextmanager
 def open_with_mask(store: OpenStore, mask: Mask) -> Iterator[Repository]:
     """Open a store's rows once more, through a mask that no later redaction changes."""
-    with ExitStack() as opened:
-        engine = open_engine(store.settings, store.folder, now, opened)
+    with ExitStack() as open_resources:
+        engine = open_engine(store.settings, store.folder, now, open_resources)
         engine.store.obey(lambda: mask)
         yield replace(store.repo, store=engine.store, history=engine.store.history)
 
@@ -143,14 +143,14 @@ def open_copy_target(settings: Settings, source: Repository) -> Iterator[Reposit
     Raises:
         Conflict: another store has that place, or an unfinished copy that an earlier day1 began.
     """
-    folder, instant = find_home(settings), created_at(source)
+    folder, first_commit_time = find_home(settings), created_at(source)
 
     def clock() -> int:  # the time of the first commit, so pending rows never become too old
-        return instant
+        return first_commit_time
 
     create_store(settings, folder, clock, clock)
-    with ExitStack() as opened:
-        engine = open_engine(settings, folder, clock, opened, clock)
+    with ExitStack() as open_resources:
+        engine = open_engine(settings, folder, clock, open_resources, clock)
         store = engine.store
         target = Repository(store, store.history, engine.ledger, new_id, now, point(settings))
         engine.ledger.recover = partial(recover, target)
@@ -163,15 +163,19 @@ def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repo
     store = engine.store
     store.withdraw = partial(withdraw_secrets, store, index)
     store.hide = primes.forget
-    forget = index.forget, primes.forget
-    return Repository(store, store.history, engine.ledger, new_id, now, store.point, *forget)
+    forget_functions = index.forget, primes.forget
+    return Repository(
+        store, store.history, engine.ledger, new_id, now, store.point, *forget_functions
+    )
 
 
 def _job_services(settings: Settings, place: LeasePlace, chat_model: Chat | None) -> JobServices:
-    jobs = settings.jobs
-    calendar = Calendar(jobs.hour, jobs.weekday)
-    extractor = chat_model if jobs.extract else None
-    return JobServices(calendar, jobs.transcript_days, partial(place.is_held, CHORE), extractor)
+    job_settings = settings.jobs
+    calendar = Calendar(job_settings.hour, job_settings.weekday)
+    extractor = chat_model if job_settings.extract else None
+    return JobServices(
+        calendar, job_settings.transcript_days, partial(place.is_held, CHORE), extractor
+    )
 
 
 def _recover(repo: Repository) -> None:
@@ -237,8 +241,10 @@ def _search_engine(
 
 def weights(settings: SearchSettings) -> Weights:
     """Return the weights by which hits are ranked, from the settings."""
-    values = settings.model_dump(include=set(Weights.__dataclass_fields__))
-    return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **values)
+    other_weights = settings.model_dump(include=set(Weights.__dataclass_fields__))
+    return Weights(
+        vector=settings.vector_weight, keyword=1 - settings.vector_weight, **other_weights
+    )
 
 
 def lengths(settings: SearchSettings) -> PassageLimits:

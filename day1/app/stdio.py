@@ -27,21 +27,21 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     tools = TOOLSETS.choose(toolsets)
     store = open_store(settings, create=True, serves=True)
     start_branch = branch or settings.branch or MAIN
-    head = ProcessHead(store.repo, start_branch)
-    threads = background(store, start_branch)
+    process_head = ProcessHead(store.repo, start_branch)
+    background_threads = background(store, start_branch)
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
-        threads.worker.called()
-        return store.context(caller_of(settings, head, meta))
+        background_threads.worker.called()
+        return store.context(caller_of(settings, process_head, meta))
 
     broadcaster = Broadcaster(store.repo)
     listening = Listening(broadcaster, lambda _: EVERYTHING)
     server = build_server(tools, context, listening)
-    threads.start()
+    background_threads.start()
     garbage.look_often()
 
     def close() -> None:
-        threads.stop()
+        background_threads.stop()
         store.close()
 
     serve(server, close, {"looking": broadcaster.run, "telling": listening.run})

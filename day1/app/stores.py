@@ -59,6 +59,6 @@ def place_of(store: OpenStore) -> StoreLocation:
 
 def _damaged(folder: Path) -> list[str]:
     """List the damaged files that day1 can do without: the uses and the primes."""
-    with closing(FileUses(folder, read_only=True)) as file:
-        uses = [] if file.is_whole() else [USES]
-    return uses + FilePrimes(folder, read_only=True).damaged()
+    with closing(FileUses(folder, read_only=True)) as uses_file:
+        damaged_uses = [] if uses_file.is_whole() else [USES]
+    return damaged_uses + FilePrimes(folder, read_only=True).damaged()

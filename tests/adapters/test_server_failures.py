@@ -105,8 +105,8 @@ def test_errors_that_are_no_servers_pass_as_they_are():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("ssl=true", "takes no 'ssl'"),
-        ("charset=latin1", "takes no 'charset'"),
+        ("ssl=true", "takes no option 'ssl'"),
+        ("charset=latin1", "takes no option 'charset'"),
         ("ssl_ca=/nowhere.pem", "a file of ssl_ca"),
         (f"ssl_ca={__file__}", "a file of ssl_ca"),
     ],

@@ -112,8 +112,8 @@ def test_only_the_owner_may_read_what_is_made(backup: Path, tmp_path: Path) -> N
 def test_nothing_that_is_there_is_overwritten(store: Path, backup: Path, tmp_path: Path) -> None:
     before = digest(store), backup.read_bytes()
     with opened(store) as opened_store:
-        refused(lambda: backed_up(opened_store, backup), "refused", "is there already")
-    refused(lambda: restored(backup, store), "refused", "is there already")
+        refused(lambda: backed_up(opened_store, backup), "refused", "exists already")
+    refused(lambda: restored(backup, store), "refused", "exists already")
     only_locks = tmp_path / "locks"
     only_locks.mkdir()
     (only_locks / "lock").touch()

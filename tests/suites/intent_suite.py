@@ -151,7 +151,7 @@ class IntentContract:
         with pair.one.open_intent(FORK, Forked("outer"), 1, ["a"]):
             for names in (["a"], ["b"], []):
                 with (
-                    pytest.raises(RuntimeError, match="fork inside of fork"),
+                    pytest.raises(RuntimeError, match="fork cannot be opened inside of fork"),
                     pair.one.open_intent(FORK, Forked("inner"), 1, names),
                 ):
                     pass

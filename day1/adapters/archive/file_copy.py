@@ -25,7 +25,7 @@ class StoreCopying(Copying):
     """
 
     def __init__(self, folder: Path, wait_s: float) -> None:
-        """Copy nothing yet; the lock is waited for at most `wait_s` seconds."""
+        """Set the store's folder; the write lock is waited for at most `wait_s` seconds."""
         self._folder, self._wait_s = folder, wait_s
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._inode = -1
@@ -34,8 +34,8 @@ class StoreCopying(Copying):
     def ahead(self, to: Path) -> None:
         """Copy `memory.db` as it is now; other processes may write meanwhile."""
         with self._lock.held():
-            status = self._stat()
-        self._copy(to, status)
+            file_status = self._stat()
+        self._copy(to, file_status)
 
     @override
     @contextmanager
@@ -55,16 +55,16 @@ class StoreCopying(Copying):
 
     def _copy(self, to: Path, status: os.stat_result) -> None:
         """Append the bytes that the copy lacks, up to the size in `status`."""
-        source, copy = self._folder / FILE, to / FILE
+        source_path, copy_path = self._folder / FILE, to / FILE
         try:
             to.mkdir(mode=0o700, exist_ok=True)
             if status.st_ino != self._inode:  # compacted meanwhile
-                copy.unlink(missing_ok=True)
+                copy_path.unlink(missing_ok=True)
                 self._inode = status.st_ino
-            with source.open("rb") as source_file, copy.open("ab") as copy_file:
+            with source_path.open("rb") as source_file, copy_path.open("ab") as copy_file:
                 source_file.seek(copy_file.tell())
-                remaining = status.st_size - copy_file.tell()
-                while remaining > 0 and (block := source_file.read(min(_BLOCK, remaining))):
-                    remaining -= copy_file.write(block)
+                bytes_left = status.st_size - copy_file.tell()
+                while bytes_left > 0 and (block := source_file.read(min(_BLOCK, bytes_left))):
+                    bytes_left -= copy_file.write(block)
         except OSError as exc:
             raise of_system(exc, to, writing=True) from exc

@@ -46,28 +46,31 @@ class FileArchives(Archives):
     def staging(self, target: Path, *, folder: bool = False) -> Iterator[Path]:
         """Lend an empty folder with the suffix `.tmp`; a lock keeps it for this process."""
         _nothing_at(target, folder=folder)
-        workplace = target.with_name(f"{target.name}.tmp")
+        staging_folder = target.with_name(f"{target.name}.tmp")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            workplace.mkdir(mode=0o700, exist_ok=True)
-            names = {path.name for path in workplace.iterdir()}
+            staging_folder.mkdir(mode=0o700, exist_ok=True)
+            names_in_folder = {path.name for path in staging_folder.iterdir()}
         except OSError as exc:
-            raise of_system(exc, workplace, writing=True) from exc
-        if names and _LOCK not in names:
-            raise Refused(f"{workplace} is in the way: move it.", path=str(workplace))
-        with WriteLock(workplace / _LOCK, 0).held_if_free() as got_lock:
+            raise of_system(exc, staging_folder, writing=True) from exc
+        if names_in_folder and _LOCK not in names_in_folder:
+            raise Refused(
+                f"{staging_folder} holds other files, and day1 needs that folder: move it away.",
+                path=str(staging_folder),
+            )
+        with WriteLock(staging_folder / _LOCK, 0).held_if_free() as got_lock:
             if not got_lock:
                 raise Refused(
                     f"Another process is making {target}: wait for it, or name another file.",
                     path=str(target),
                 )
-            for name in names:
+            for name in names_in_folder:
                 if name != _LOCK:
-                    _remove(workplace / name)
+                    _remove(staging_folder / name)
             try:
-                yield workplace
+                yield staging_folder
             finally:
-                shutil.rmtree(workplace, ignore_errors=True)
+                shutil.rmtree(staging_folder, ignore_errors=True)
 
     @override
     @contextmanager
@@ -84,10 +87,10 @@ class FileArchives(Archives):
     @override
     def publish(self, made: Path, target: Path) -> None:
         """Rename; a folder can replace an empty one only."""
-        folder = made.is_dir()
-        _nothing_at(target, folder=folder)
+        is_folder = made.is_dir()
+        _nothing_at(target, folder=is_folder)
         try:
-            if folder:
+            if is_folder:
                 sync(made)
             made.rename(target)
             sync(target.parent)
@@ -108,7 +111,7 @@ def _nothing_at(target: Path, *, folder: bool) -> None:
     if folder and target.is_dir() and not target.is_symlink() and not any(target.iterdir()):
         return
     if os.path.lexists(target):
-        raise Refused(f"{target} is there already: name another, or move it.", path=str(target))
+        raise Refused(f"{target} exists already: name another path, or move it.", path=str(target))
 
 
 def _remove(path: Path) -> None:
@@ -120,8 +123,8 @@ def _remove(path: Path) -> None:
 
 def sync(folder: Path) -> None:
     """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder_handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        os.fsync(folder_handle)
     finally:
-        os.close(handle)
+        os.close(folder_handle)

@@ -20,14 +20,14 @@ from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
 _FOLDER: Final = "purged"
-"""The suffix of the new files until they replace the old ones."""
+"""The name, before `.tmp`, of the folder in which the new files are written."""
 
 
 class StoreRewriting(Rewriting):
     """`ports.rewriting.Rewriting` on a store's folder."""
 
     def __init__(self, folder: Path, wait_s: float) -> None:
-        """Make nothing yet; locks are waited for at most `wait_s` seconds."""
+        """Set the store's folder; each lock is waited for at most `wait_s` seconds."""
         self._folder, self._wait_s = folder, wait_s
         self._lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._fresh: tuple[DoltLiteStore, Path] | None = None
@@ -35,14 +35,16 @@ class StoreRewriting(Rewriting):
     @override
     @contextmanager
     def fresh(self, created_at: int) -> Iterator[tuple[Store, History]]:
-        with FileArchives().staging(self._folder / _FOLDER) as folder:
-            DoltLiteStore.create(folder / "store", lambda: created_at)
-            store = DoltLiteStore(folder / "store", lambda: created_at, wait_s=self._wait_s)
-            self._fresh = store, folder / "store" / FILE
+        with FileArchives().staging(self._folder / _FOLDER) as staging_folder:
+            DoltLiteStore.create(staging_folder / "store", lambda: created_at)
+            new_store = DoltLiteStore(
+                staging_folder / "store", lambda: created_at, wait_s=self._wait_s
+            )
+            self._fresh = new_store, staging_folder / "store" / FILE
             try:
-                yield store, store.history
+                yield new_store, new_store.history
             finally:
-                store.close()
+                new_store.close()
 
     @override
     def exclusive(self) -> AbstractContextManager[None]:
@@ -55,12 +57,12 @@ class StoreRewriting(Rewriting):
             raise Refused(
                 "There is no new store file to replace the old one: call `fresh` before `replace`."
             )
-        (store, new_file), old_file = self._fresh, self._folder / FILE
-        store.close()
+        (new_store, new_file), old_file = self._fresh, self._folder / FILE
+        new_store.close()
         try:
             shutil.copymode(old_file, new_file)
-            with new_file.open("rb") as file:
-                os.fsync(file.fileno())
+            with new_file.open("rb") as opened_new_file:
+                os.fsync(opened_new_file.fileno())
             new_file.rename(old_file)
             sync(self._folder)
         except OSError as exc:

@@ -47,35 +47,45 @@ def parts(folder: Path) -> tuple[Part, ...]:
 
 def pack(folder: Path, manifest: Manifest, archive: Path) -> None:
     """Write manifest and files to an archive that only its owner can read, durably."""
-    body = _manifests.dump_json(manifest)
+    manifest_json = _manifests.dump_json(manifest)
     try:
-        handle = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as raw_file:
+        archive_handle = os.open(
+            archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+        )
+        with os.fdopen(archive_handle, "wb") as archive_file:
             with (
-                gzip.GzipFile(fileobj=raw_file, mode="wb", filename="", compresslevel=6) as packed,
-                tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar,
+                gzip.GzipFile(
+                    fileobj=archive_file, mode="wb", filename="", compresslevel=6
+                ) as gzip_file,
+                tarfile.open(fileobj=gzip_file, mode="w", format=tarfile.GNU_FORMAT) as tar_file,
             ):
                 modified_s = manifest.created_at // 1_000_000
-                tar.addfile(_header(MANIFEST, len(body), modified_s), io.BytesIO(body))
+                tar_file.addfile(
+                    _header(MANIFEST, len(manifest_json), modified_s), io.BytesIO(manifest_json)
+                )
                 for part in manifest.files:
-                    with (folder / part.name).open("rb") as file:
-                        tar.addfile(_header(part.name, part.bytes, modified_s), file)
-            raw_file.flush()
-            os.fsync(raw_file.fileno())
+                    with (folder / part.name).open("rb") as part_file:
+                        tar_file.addfile(_header(part.name, part.bytes, modified_s), part_file)
+            archive_file.flush()
+            os.fsync(archive_file.fileno())
     except OSError as exc:
         raise of_system(exc, archive, writing=True) from exc
 
 
 def _header(name: str, size: int, modified_s: int) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.size, info.mtime, info.mode = size, modified_s, 0o600
-    return info
+    header = tarfile.TarInfo(name)
+    header.size, header.mtime, header.mode = size, modified_s, 0o600
+    return header
 
 
 def unpack(archive: Path, to: Path) -> Manifest:
     """Write the files of an archive into a new folder, durably."""
-    with _sound(archive), archive.open("rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
-        manifest = _manifest(_Members(packed))
+    with (
+        _sound(archive),
+        archive.open("rb") as archive_file,
+        gzip.GzipFile(fileobj=archive_file) as gzip_file,
+    ):
+        manifest = _manifest(_Members(gzip_file))
         bytes_needed = sum(part.bytes for part in manifest.files) + _SPARE
         if bytes_needed > shutil.disk_usage(to.parent).free:
             raise StoreFull(
@@ -83,7 +93,7 @@ def unpack(archive: Path, to: Path) -> Manifest:
                 file=archive.name,
             )
         to.mkdir(mode=0o700)
-        members = _Members(packed)
+        members = _Members(gzip_file)
         for part in manifest.files:
             _write(members, part, to / part.name)
         members.end()
@@ -99,8 +109,8 @@ class _Members:
     def open(self, name: str, max_bytes: int) -> int:
         """Go to the next member, which must be this file; returns its size."""
         header = tarfile.TarInfo.frombuf(self._packed.read(512), "utf-8", "strict")
-        is_expected = header.name == name and header.isreg() and not header.linkname
-        if not is_expected or not 0 <= header.size <= max_bytes:
+        is_expected_file = header.name == name and header.isreg() and not header.linkname
+        if not is_expected_file or not 0 <= header.size <= max_bytes:
             raise ValueError(name)
         return header.size
 
@@ -125,17 +135,17 @@ class _Members:
 
 def _manifest(members: _Members) -> Manifest:
     """Read the manifest, and check that it names the files of a store and no others."""
-    size = members.open(MANIFEST, _MAX_BYTES)
-    body = members.read(size)
-    members.skip(size)
-    version = _format.validate_json(body).get("format")
-    if isinstance(version, int) and version > FORMAT:
+    manifest_size = members.open(MANIFEST, _MAX_BYTES)
+    manifest_json = members.read(manifest_size)
+    members.skip(manifest_size)
+    format_version = _format.validate_json(manifest_json).get("format")
+    if isinstance(format_version, int) and format_version > FORMAT:
         raise StoreVersionUnknown(
-            f"A later day1 wrote this backup (its format is {version}, this day1 reads {FORMAT}): "
-            "restore it with that one.",
-            format=version,
+            f"A later day1 wrote this backup: its format is {format_version}, and this day1 reads "
+            f"{FORMAT}. Restore it with that later day1.",
+            format=format_version,
         )
-    manifest = _manifests.validate_json(body)
+    manifest = _manifests.validate_json(manifest_json)
     if tuple(part.name for part in manifest.files) != FILES:
         raise ValueError
     return manifest
@@ -145,17 +155,17 @@ def _write(members: _Members, part: Part, path: Path) -> None:
     """Write one file, and check its size and hash against the manifest."""
     if members.open(part.name, part.bytes) != part.bytes:
         raise ValueError
-    digest, bytes_left = hashlib.sha256(), part.bytes
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as file:
+    sha256, bytes_left = hashlib.sha256(), part.bytes
+    file_handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file_handle, "wb") as file:
         while bytes_left:
             chunk = members.read(min(_CHUNK, bytes_left))
-            digest.update(chunk)
+            sha256.update(chunk)
             bytes_left -= file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
     members.skip(part.bytes)
-    if digest.hexdigest() != part.sha256:
+    if sha256.hexdigest() != part.sha256:
         raise ValueError
 
 
@@ -166,7 +176,8 @@ def _sound(archive: Path) -> Iterator[None]:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error, tarfile.TarError, ValueError) as exc:
         raise StoreDamaged(
-            f"{archive.name} is no day1 backup, or damaged: nothing was restored. Use another.",
+            f"{archive.name} is not a day1 backup, or is damaged: nothing was restored. "
+            "Use another.",
             file=archive.name,
         ) from exc
     except OSError as exc:

@@ -41,7 +41,7 @@ class OpenAiChat(Chat):
     @override
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
         answer_format: Json = {"name": what, "strict": True, "schema": schema}
-        request: Json = {
+        request_body: Json = {
             "model": self._model,
             "messages": [
                 {"role": "system", "content": instructions},
@@ -50,11 +50,14 @@ class OpenAiChat(Chat):
             "response_format": {"type": "json_schema", "json_schema": answer_format},
         }
         try:
-            answer = self._endpoint.post(request)
-            value = _object(answer["choices"][0]["message"]["content"])
-            usage = answer.get("usage") or {}
-            tokens = (_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion"))
-            return Answer(value, *tokens)
+            response = self._endpoint.post(request_body)
+            answer_object = _object(response["choices"][0]["message"]["content"])
+            token_usage = response.get("usage") or {}
+            token_counts = (
+                _count(token_usage.get(f"{token_kind}_tokens"))
+                for token_kind in ("prompt", "completion")
+            )
+            return Answer(answer_object, *token_counts)
         except EndpointFailed as error:
             raise self._unavailable(str(error)) from error
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -69,11 +72,11 @@ class OpenAiChat(Chat):
 
 def _object(content: str) -> dict[str, Any]:
     """Read the one JSON object of a message; some models put it into a code fence."""
-    fenced = _FENCED.fullmatch(content)
-    value = json.loads(fenced[1] if fenced else content)
-    if not isinstance(value, dict):
+    fence_match = _FENCED.fullmatch(content)
+    json_object = json.loads(fence_match[1] if fence_match else content)
+    if not isinstance(json_object, dict):
         raise TypeError
-    return value
+    return json_object
 
 
 def _count(tokens: object) -> int:

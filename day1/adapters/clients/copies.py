@@ -27,9 +27,9 @@ class Copies:
     def of(self, path: Path) -> list[bytes | None]:
         """Read the contents of a file's copies, newest first; None: the file was absent."""
         contents: list[bytes | None] = []
-        for _, copy in reversed(self._numbered(path)):
+        for _, copy_path in reversed(self._numbered(path)):
             with suppress(OSError):
-                contents.append(None if copy.suffix == ".absent" else copy.read_bytes())
+                contents.append(None if copy_path.suffix == ".absent" else copy_path.read_bytes())
         return contents
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
@@ -40,41 +40,44 @@ class Copies:
         Raises:
             NotTouched: the copy cannot be kept.
         """
-        copies = self._numbered(path)
-        newest_content = self.of(path)[:1]
-        if newest_content == [data]:
-            return copies[-1][1] if data is not None else None
-        next_number = copies[-1][0] + 1 if copies else 1
-        written_at = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-        ending = ".absent" if data is None else ""
-        copy = self._folder / f"{_start(path)}.{next_number:04}-{written_at}{ending}"
+        numbered_copies = self._numbered(path)
+        newest_contents = self.of(path)[:1]
+        if newest_contents == [data]:
+            return numbered_copies[-1][1] if data is not None else None
+        next_number = numbered_copies[-1][0] + 1 if numbered_copies else 1
+        timestamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        suffix = ".absent" if data is None else ""
+        copy_path = self._folder / f"{_start(path)}.{next_number:04}-{timestamp}{suffix}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_new(copy, data or b"", 0o600)
-            for _, old_copy in [*copies, (next_number, copy)][1 : 1 - MOST]:
-                old_copy.unlink(missing_ok=True)
+            write_new(copy_path, data or b"", 0o600)
+            for _, outdated_copy in [*numbered_copies, (next_number, copy_path)][1 : 1 - MOST]:
+                outdated_copy.unlink(missing_ok=True)
         except OSError as exc:
             raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc
-        return None if data is None else copy
+        return None if data is None else copy_path
 
     def _numbered(self, path: Path) -> list[tuple[int, Path]]:
         """List the copies of a file, each with its number; an earlier day1 kept copy 0."""
-        start = _start(path)
-        target = path.resolve()
-        unnumbered_copy = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
-        copies = [(0, unnumbered_copy)] if unnumbered_copy.is_file() else []
+        prefix = _start(path)
+        resolved_path = path.resolve()
+        unnumbered_copy = (
+            self._folder / f"{prefix.partition('-')[0]}-{resolved_path.name.lstrip('.')}"
+        )
+        numbered_copies = [(0, unnumbered_copy)] if unnumbered_copy.is_file() else []
         with suppress(OSError):
-            for copy in self._folder.iterdir():
-                name = copy.name
-                if name.startswith(f"{start}.") and (
-                    number := _NAME.fullmatch(name.removeprefix(f"{start}."))
+            for copy_path in self._folder.iterdir():
+                file_name = copy_path.name
+                if file_name.startswith(f"{prefix}.") and (
+                    name_match := _NAME.fullmatch(file_name.removeprefix(f"{prefix}."))
                 ):
-                    copies.append((int(number["number"]), copy))
-        return sorted(copies)
+                    numbered_copies.append((int(name_match["number"]), copy_path))
+        return sorted(numbered_copies)
 
 
 def _start(path: Path) -> str:
     """Build the prefix of a file's copies: a hash of its whole path, its folder, its name."""
-    target = path.resolve()
-    path_hash = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
-    return f"{path_hash}-{target.parent.name.lstrip('.')[:60]}-{target.name.lstrip('.')[:100]}"
+    resolved_path = path.resolve()
+    path_hash = hashlib.sha256(os.fsencode(resolved_path)).hexdigest()[:16]
+    folder_name, file_name = resolved_path.parent.name, resolved_path.name
+    return f"{path_hash}-{folder_name.lstrip('.')[:60]}-{file_name.lstrip('.')[:100]}"

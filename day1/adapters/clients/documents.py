@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 Keys = Sequence[str | int]
 """A path into a document: names of members and indexes of lists."""
 Ranges = Sequence[tuple[int, int]]
-"""Parts of a text, each by its start and its end."""
+"""Byte ranges of a text: the start and the end of each."""
 
 NO_PLACE: Final = 10**9
 """The index of a missing member in a list or an object."""
@@ -44,7 +44,7 @@ class Document(Protocol):
         """Return the document without the value at a path of keys."""
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
+        """Return the byte ranges of entries at paths of keys, and of containers with no others."""
 
     def shown(self, keys: Keys, value: Any) -> str:
         """Return the text that a person would add to a document by hand."""
@@ -57,38 +57,46 @@ def at(value: Any, keys: Keys) -> Any:
         NotUnderstood: something on the path has no keys, or no places.
     """
     for depth, key in enumerate(keys):
-        container: Any = list if isinstance(key, int) else dict
-        if not isinstance(value, container):
+        container_type: Any = list if isinstance(key, int) else dict
+        if not isinstance(value, container_type):
             path_so_far = ".".join(map(str, keys[:depth])) or "the document"
-            raise NotUnderstood(f"{path_so_far} is no {'list' if container is list else 'object'}")
-        if key not in (range(len(value)) if container is list else value):
+            raise NotUnderstood(
+                f"{path_so_far} is not {'a list' if container_type is list else 'an object'}"
+            )
+        if key not in (range(len(value)) if container_type is list else value):
             return None
         value = value[key]
     return value
 
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
-    """Copy a value with another one at a path of keys: what a document holds after `put`."""
-    key, *inner_keys = keys
-    if isinstance(key, int):
+    """Return a copy of a document with a value at a path of keys, as `put` writes it."""
+    first_key, *inner_keys = keys
+    if isinstance(first_key, int):
         items: list[Any] = list(document or [])
         if inner_keys:
-            value = with_value(items[key] if key < len(items) else None, inner_keys, value)
-        items[key : key + 1] = [value]
+            value = with_value(
+                items[first_key] if first_key < len(items) else None, inner_keys, value
+            )
+        items[first_key : first_key + 1] = [value]
         return items
     members: dict[str, Any] = dict(document or {})
-    members[key] = with_value(members.get(key), inner_keys, value) if inner_keys else value
+    members[first_key] = (
+        with_value(members.get(first_key), inner_keys, value) if inner_keys else value
+    )
     return members
 
 
 def without(document: Any, keys: Keys) -> Any:
-    """Copy a value without the entry at a path of keys: what it holds after `take_out`."""
-    key, *inner_keys = keys
+    """Return a copy of a document without the entry at a path of keys, as `take_out` leaves it."""
+    first_key, *inner_keys = keys
     if inner_keys:
-        return with_value(document, [key], without(document[key], inner_keys))
-    if isinstance(key, int):
-        return [*document[:key], *document[key + 1 :]]
-    return {name: value for name, value in document.items() if name != key}
+        return with_value(document, [first_key], without(document[first_key], inner_keys))
+    if isinstance(first_key, int):
+        return [*document[:first_key], *document[first_key + 1 :]]
+    return {
+        member_name: value for member_name, value in document.items() if member_name != first_key
+    }
 
 
 def holds(value: Any, keys: Keys) -> bool:

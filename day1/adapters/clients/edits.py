@@ -138,12 +138,12 @@ class ServerEdit:
 
     def put(self, data: bytes) -> bytes:
         """Return the file with the entry; in day1's own entry only missing or wrong keys change."""
-        entry, new_entry = self._entry_in(data), self._entry()
-        if entry is None:
+        present_entry, new_entry = self._entry_in(data), self._entry()
+        if present_entry is None:
             return self._document.put(data, self.keys, new_entry)
-        if self._is_own(entry):
-            for keys, value in self._missing(entry, new_entry):
-                data = self._document.put(data, (*self.keys, *keys), value)
+        if self._is_own(present_entry):
+            for keys_in_entry, expected_value in self._missing(present_entry, new_entry):
+                data = self._document.put(data, (*self.keys, *keys_in_entry), expected_value)
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
@@ -164,27 +164,30 @@ class ServerEdit:
         Raises:
             NotUnderstood: what is in the place does not start day1.
         """
-        value = self._document.value_of(data) if not is_blank(data) else {}
-        if not holds(value, self.keys):
+        document = self._document.value_of(data) if not is_blank(data) else {}
+        if not holds(document, self.keys):
             return None
-        entry = at(value, self.keys)
+        entry = at(document, self.keys)
         if not starts_day1(entry):
-            raise NotUnderstood(f"{self.what} is there already and does not start day1")
+            raise NotUnderstood(f"{self.what} exists already and does not start day1")
         return entry
 
     def _is_own(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry has the form that `day1 setup` writes, and names its agent."""
-        words = _words(entry)
-        own_entry = self.about.entry(words, agent_of(self.client))
-        environment_key = next(key for key, value in own_entry.items() if isinstance(value, dict))
+        command_words = _words(entry)
+        expected_entry = self.about.entry(command_words, agent_of(self.client))
+        environment_key = next(
+            key for key, value in expected_entry.items() if isinstance(value, dict)
+        )
         return (
-            words[1:2] == ["mcp"]
-            and is_own_program(words[0], shared=self.shared)
+            command_words[1:2] == ["mcp"]
+            and is_own_program(command_words[0], shared=self.shared)
             and all(
-                entry.get(key) == own_entry[key] for key in {"command", "args"} & own_entry.keys()
+                entry.get(key) == expected_entry[key]
+                for key in {"command", "args"} & expected_entry.keys()
             )
             and isinstance(entry.get(environment_key), dict)
-            and own_entry[environment_key].keys() <= entry[environment_key].keys()
+            and expected_entry[environment_key].keys() <= entry[environment_key].keys()
         )
 
     def _entry(self) -> dict[str, Any]:
@@ -196,9 +199,9 @@ class ServerEdit:
         self, entry: dict[str, Any], new_entry: dict[str, Any]
     ) -> list[tuple[tuple[str, ...], Any]]:
         """List the keys and values to set in day1's entry; keys that a person added stay."""
-        command = _words(entry)
-        program = self.program if is_gone(command[0]) else command[0]
-        arguments = _words(new_entry)[1:] if self.tools else command[1:]
+        present_command = _words(entry)
+        program = self.program if is_gone(present_command[0]) else present_command[0]
+        arguments = _words(new_entry)[1:] if self.tools else present_command[1:]
         if isinstance(new_entry["command"], list):
             expected_entry = {**new_entry, "command": [program, *arguments]}
         else:
@@ -246,8 +249,12 @@ class NotesEdit:
     def own(self, data: bytes) -> Ranges:
         """Return the section's byte range; empty if the file has no section."""
         present_section = section.found(data)
-        start = -1 if present_section is None else data.find(present_section)
-        return [] if present_section is None else [(start, start + len(present_section))]
+        section_start = -1 if present_section is None else data.find(present_section)
+        return (
+            []
+            if present_section is None
+            else [(section_start, section_start + len(present_section))]
+        )
 
     def put(self, data: bytes) -> bytes:
         """Return the file with the section."""
@@ -255,9 +262,9 @@ class NotesEdit:
 
     def put_again(self, data: bytes, present: Any) -> bytes:
         """Return the file with its section set to `present`."""
-        text = self._headed(data, section.put(data, self.text))
-        new_section = section.found(text)
-        return text.replace(new_section, present) if new_section else text
+        new_data = self._headed(data, section.put(data, self.text))
+        new_section = section.found(new_data)
+        return new_data.replace(new_section, present) if new_section else new_data
 
     def _headed(self, data: bytes, text: bytes) -> bytes:
         """Return `text` with no second empty line after the head: the head ends with its own."""
@@ -278,8 +285,8 @@ def starts_day1(entry: Any) -> bool:
     """Whether an entry starts `day1 mcp`, by whatever launcher."""
     if not isinstance(entry, dict):
         return False
-    words = _words(entry)
-    return "mcp" in words and any(map(names_day1, words))
+    command_words = _words(entry)
+    return "mcp" in command_words and any(map(names_day1, command_words))
 
 
 def is_own_program(word: str, *, shared: bool) -> bool:
@@ -303,6 +310,6 @@ def names_day1(word: str) -> bool:
 def _words(entry: Mapping[str, Any]) -> list[str]:
     """Return the words of an entry's command, then of its arguments."""
     command, arguments = entry.get("command"), entry.get("args", [])
-    words: Sequence[Any] = command if isinstance(command, list) else [command]
+    command_words: Sequence[Any] = command if isinstance(command, list) else [command]
     argument_list = arguments if isinstance(arguments, list) else []
-    return [word for word in (*words, *argument_list) if isinstance(word, str)]
+    return [word for word in (*command_words, *argument_list) if isinstance(word, str)]

@@ -52,7 +52,7 @@ class PluginEdit:
         if not data:
             return None
         if not data.startswith(_MARK):
-            raise NotUnderstood("it is there already and is not day1's")
+            raise NotUnderstood("the file exists already, and day1 did not write it")
         return data
 
     def put(self, data: bytes) -> bytes:
@@ -106,7 +106,7 @@ class JointEdit:
 
     def by_hand(self, data: bytes) -> Sequence[str]:
         """Return the places of entries by which a person starts day1, of all parts."""
-        return [place for part in self.parts for place in part.by_hand(data)]
+        return [entry_place for part in self.parts for entry_place in part.by_hand(data)]
 
     def own(self, data: bytes) -> Ranges:
         """Return the byte ranges of all of day1's parts in the file."""
@@ -114,8 +114,8 @@ class JointEdit:
 
     def present(self, data: bytes) -> Any:
         """Return what `day1 setup` wrote, for each part or None; None if it wrote no part."""
-        parts = [part.present(data) for part in self.parts]
-        return None if all(part is None for part in parts) else parts
+        present_parts = [part.present(data) for part in self.parts]
+        return None if all(present is None for present in present_parts) else present_parts
 
     def put(self, data: bytes) -> bytes:
         """Return the file with each part added or corrected."""
@@ -128,8 +128,8 @@ class JointEdit:
 
         A part whose value is None stays as it is.
         """
-        for part, part_present in zip(self.parts, present, strict=True):
-            data = data if part_present is None else part.put_again(data, part_present)
+        for part, present_part in zip(self.parts, present, strict=True):
+            data = data if present_part is None else part.put_again(data, present_part)
         return data
 
     def take_out(self, data: bytes) -> bytes:

@@ -67,13 +67,13 @@ def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:
         NotTouched: something that is not day1's would change, or the file cannot be written.
     """
     change.check()
-    copy = copies.keep(change.path, change.before)
+    copy_path = copies.keep(change.path, change.before)
     point("setup-after-backup")
     if change.after is None:
         _remove(change.path, change.before)
     else:
         _replace(change.path, change.before, change.after, point)
-    return copy
+    return copy_path
 
 
 def read(path: Path) -> bytes | None:
@@ -83,16 +83,16 @@ def read(path: Path) -> bytes | None:
         NotTouched: it is no file, too large, or may not be read or written.
     """
     try:
-        status = path.stat()
+        file_status = path.stat()
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as exc:  # a loop of links
-        raise NotTouched(f"the file cannot be looked at ({exc.__class__.__name__})") from exc
-    if not stat.S_ISREG(status.st_mode):
-        raise NotTouched("it is no file")
-    if status.st_size > _MAX_BYTES:
+        raise NotTouched(f"the file's status cannot be read ({exc.__class__.__name__})") from exc
+    if not stat.S_ISREG(file_status.st_mode):
+        raise NotTouched("it is not a regular file")
+    if file_status.st_size > _MAX_BYTES:
         raise NotTouched(f"it has more than {_MAX_BYTES:,} bytes")
-    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+    if not file_status.st_mode & 0o222 or not os.access(path, os.W_OK):
         raise NotTouched("it is read-only")
     try:
         return path.read_bytes()
@@ -104,35 +104,40 @@ def same_outside(one: Text, other: Text, separators: bytes) -> bool:
     """Whether two texts are the same but for day1's bytes, and for separators beside these."""
     pieces, other_pieces = (list(_outside(text, separators)) for text in (one, other))
     while pieces and other_pieces:
-        (soft_left, a), (soft_right, b) = pieces.pop(), other_pieces.pop()
-        common_size = _common(a, b)
-        a, b = a[common_size:], b[common_size:]
-        if a and b:
-            if soft_left:
-                a = a[1:]
-            elif soft_right:
-                b = b[1:]
+        (is_separators, piece), (is_other_separators, other_piece) = (
+            pieces.pop(),
+            other_pieces.pop(),
+        )
+        common_prefix_size = _common(piece, other_piece)
+        piece, other_piece = piece[common_prefix_size:], other_piece[common_prefix_size:]
+        if piece and other_piece:
+            if is_separators:
+                piece = piece[1:]
+            elif is_other_separators:
+                other_piece = other_piece[1:]
             else:
                 return False
-        pieces += [(soft_left, a)] if a else []
-        other_pieces += [(soft_right, b)] if b else []
-    return all(soft for soft, _ in (*pieces, *other_pieces))
+        pieces += [(is_separators, piece)] if piece else []
+        other_pieces += [(is_other_separators, other_piece)] if other_piece else []
+    return all(may_vanish for may_vanish, _ in (*pieces, *other_pieces))
 
 
 def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
     """Yield the pieces outside day1's ranges, the last first; each says if it is separators."""
-    part_end = len(text.data)
-    for start, stop in [*reversed(text.own), (0, 0)]:
-        part = text.data[stop:part_end]
-        part_start = part if part_end == len(text.data) else part.rstrip(separators)
-        bare_part = part_start if not stop else part_start.lstrip(separators)
+    outside_end = len(text.data)
+    for own_start, own_end in [*reversed(text.own), (0, 0)]:
+        outside_text = text.data[own_end:outside_end]
+        rstripped_text = (
+            outside_text if outside_end == len(text.data) else outside_text.rstrip(separators)
+        )
+        stripped_text = rstripped_text if not own_end else rstripped_text.lstrip(separators)
         pieces = [  # separators, text, separators
-            (True, part[len(part_start) :]),
-            (False, bare_part),
-            (True, part_start[: len(part_start) - len(bare_part)]),
+            (True, outside_text[len(rstripped_text) :]),
+            (False, stripped_text),
+            (True, rstripped_text[: len(rstripped_text) - len(stripped_text)]),
         ]
         yield from (piece for piece in pieces if piece[1])
-        part_end = start
+        outside_end = own_start
 
 
 def _common(one: bytes, other: bytes) -> int:
@@ -148,23 +153,23 @@ def _common(one: bytes, other: bytes) -> int:
 
 
 def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -> None:
-    """Put `after` in the place of `before`, by a rename. One process of day1's does so at a time.
+    """Replace a file's content by a rename; only one process of day1 does so at a time.
 
     Raises:
         NotTouched: it cannot be written, or somebody else changed it meanwhile.
     """
-    target = path.resolve()
-    new_file = target.with_name(f".{target.name}.day1-new")
+    resolved_path = path.resolve()
+    new_file = resolved_path.with_name(f".{resolved_path.name}.day1-new")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        resolved_path.parent.mkdir(parents=True, exist_ok=True)
         new_file.unlink(missing_ok=True)  # a killed process left it
         write_new(new_file, after, 0o666 if before is None else 0o600)
         if before is not None:
-            _take_over(target, new_file)
+            _take_over(resolved_path, new_file)
         point("setup-before-rename")
-        if read(target) != before:
+        if read(resolved_path) != before:
             raise NotTouched("another program changed it just now: try again")
-        new_file.replace(target)
+        new_file.replace(resolved_path)
     except OSError as exc:
         raise NotTouched(f"it cannot be written: {exc.strerror}") from exc
     finally:
@@ -173,7 +178,7 @@ def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -
 
 
 def _take_over(target: Path, new_file: Path) -> None:
-    """Give a new file the owner and the mode of the one in whose place it goes."""
+    """Give a new file the owner and the mode of the file that it replaces."""
     old_status, new_status = target.stat(), new_file.stat()
     if (old_status.st_uid, old_status.st_gid) != (new_status.st_uid, new_status.st_gid):
         try:
@@ -205,17 +210,17 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
     Raises:
         OSError: it cannot be written, or is there.
     """
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    file_handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(file_handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        folder_handle = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.fsync(folder)
+            os.fsync(folder_handle)
         finally:
-            os.close(folder)
+            os.close(folder_handle)
     except BaseException:
         with suppress(OSError):
             path.unlink()

@@ -81,12 +81,14 @@ class HooksEdit:
         """Return the paths of day1's entries, and of containers and heads it may have made."""
         if is_blank(data):
             return []
-        value, own_hooks = jsonc.value_of(data), self._own_hooks(data)
-        heads: list[Keys] = [
-            [k] for k, heading in self.about.head.items() if value.get(k) == heading
+        document, own_hooks = jsonc.value_of(data), self._own_hooks(data)
+        head_paths: list[Keys] = [
+            [head_key]
+            for head_key, head_value in self.about.head.items()
+            if document.get(head_key) == head_value
         ]
-        lists: list[Keys] = [[_KEY, event, NO_PLACE] for event in self.about.events]
-        return [*(hook.keys for hook in own_hooks), *lists, [_KEY, NO_PLACE], *heads]
+        list_paths: list[Keys] = [[_KEY, event, NO_PLACE] for event in self.about.events]
+        return [*(hook.keys for hook in own_hooks), *list_paths, [_KEY, NO_PLACE], *head_paths]
 
     def put(self, data: bytes) -> bytes:
         """Return the file with an entry for each event; what a person wrote or chose stays."""
@@ -94,12 +96,12 @@ class HooksEdit:
             if event not in self.about.events:  # an earlier day1 listened to it
                 data = self._without(data, event)
         for event in self.about.events:
-            types_by_hand = {
+            hand_written_types = {
                 "mcp_tool" if "tool" in hook.entry else "command"
                 for hook in self._day1_hooks(data)
                 if hook.event == event and not hook.own
             }
-            entry = _without_by_hand(self._entry(event), types_by_hand)
+            entry = _without_by_hand(self._entry(event), hand_written_types)
             if entry is not None:
                 data = self._with(data, event, entry)
         return data
@@ -122,38 +124,40 @@ class HooksEdit:
         return self.put(self.blank).decode()
 
     def _entry(self, event: str) -> dict[str, Any]:
-        event_name, about = self.about.events[event]
-        command = command_of(shlex.quote(self.program), event_name, self.client)
-        return self.about.shape(command, about)
+        day1_event, entry_values = self.about.events[event]
+        command = command_of(shlex.quote(self.program), day1_event, self.client)
+        return self.about.shape(command, entry_values)
 
     def _with(self, data: bytes, event: str, entry: dict[str, Any]) -> bytes:
         for key, value in self.about.head.items():
             if is_blank(data) or not holds(jsonc.value_of(data), [key]):
                 data = jsonc.put(data, [key], value)
-        own_entries = [
+        own_keys_and_entries = [
             (hook.keys, hook.entry) for hook in self._own_hooks(data) if hook.event == event
         ]
-        if not own_entries:
-            entries = at(jsonc.value_of(data), [_KEY, event]) or []
-            return jsonc.put(data, [_KEY, event, len(entries)], entry)
-        group_keys = [keys for keys, _ in own_entries if len(keys) == len([_KEY, event, NO_PLACE])]
+        if not own_keys_and_entries:
+            event_entries = at(jsonc.value_of(data), [_KEY, event]) or []
+            return jsonc.put(data, [_KEY, event, len(event_entries)], entry)
+        group_paths = [
+            keys for keys, _ in own_keys_and_entries if len(keys) == len([_KEY, event, NO_PLACE])
+        ]
         # In a group of others: the first that runs a command, and the first that asks a tool.
-        first_keys_by_kind = {
-            "tool" in old_entry: keys for keys, old_entry in reversed(own_entries)
+        first_keys_by_is_tool = {
+            "tool" in old_entry: keys for keys, old_entry in reversed(own_keys_and_entries)
         }
-        kept_keys = group_keys[:1] or list(first_keys_by_kind.values())
-        for keys, old_entry in reversed(own_entries):
-            if keys in kept_keys:
-                data = jsonc.put(data, keys, _corrected(old_entry, entry, in_group=not group_keys))
+        kept_paths = group_paths[:1] or list(first_keys_by_is_tool.values())
+        for keys, old_entry in reversed(own_keys_and_entries):
+            if keys in kept_paths:
+                data = jsonc.put(data, keys, _corrected(old_entry, entry, in_group=not group_paths))
             else:
                 data = jsonc.take_out(data, keys)
         return data
 
     def _without(self, data: bytes, event: str) -> bytes:
-        own_keys = [hook.keys for hook in self._own_hooks(data) if hook.event == event]
-        for keys in reversed(own_keys):
+        own_paths = [hook.keys for hook in self._own_hooks(data) if hook.event == event]
+        for keys in reversed(own_paths):
             data = jsonc.take_out(data, keys)
-        if own_keys and jsonc.is_empty(data, [_KEY, event]):
+        if own_paths and jsonc.is_empty(data, [_KEY, event]):
             data = jsonc.take_out(data, [_KEY, event])
         return data
 
@@ -166,18 +170,18 @@ class HooksEdit:
 
     def _day1_hooks(self, data: bytes) -> list[_Hook]:
         """List the entries that run day1, in the order of the file."""
-        hooks = None if is_blank(data) else at(jsonc.value_of(data), [_KEY])
-        if hooks is None:
+        entries_by_event = None if is_blank(data) else at(jsonc.value_of(data), [_KEY])
+        if entries_by_event is None:
             return []
-        if not isinstance(hooks, dict):
-            raise NotUnderstood(f"{_KEY} is no object")
+        if not isinstance(entries_by_event, dict):
+            raise NotUnderstood(f"{_KEY} is not an object")
         day1_hooks: list[_Hook] = []
-        for event, entries in hooks.items():
+        for event, entries in entries_by_event.items():
             if isinstance(entries, list):
-                for place, entry in enumerate(entries):
-                    day1_hooks += self._of_day1([_KEY, event, place], entry)
+                for index, entry in enumerate(entries):
+                    day1_hooks += self._of_day1([_KEY, event, index], entry)
             elif event in self.about.events:
-                raise NotUnderstood(f"{_KEY}.{event} is no list")
+                raise NotUnderstood(f"{_KEY}.{event} is not a list")
         return day1_hooks
 
     def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Hook]:
@@ -186,28 +190,31 @@ class HooksEdit:
             if _runs_day1(entry):
                 yield _Hook(keys, entry, self._is_own(entry))
             return
-        are_own = [self._is_own(hook) for hook in inner_hooks]
-        if are_own and all(are_own):
+        own_flags = [self._is_own(hook) for hook in inner_hooks]
+        if own_flags and all(own_flags):
             yield _Hook(keys, entry, own=True)
             return
-        for number, hook in enumerate(inner_hooks):
+        for index, hook in enumerate(inner_hooks):
             if _runs_day1(hook):
-                yield _Hook([*keys, _KEY, number], hook, are_own[number])
+                yield _Hook([*keys, _KEY, index], hook, own_flags[index])
 
     def _is_own(self, entry: Any) -> bool:
         """Whether an entry has the form that `day1 setup` writes, with nothing more to run."""
         if not isinstance(entry, dict):
             return False
         if "tool" in entry:
-            kind = entry.get("type"), entry["tool"], entry.get("server")
-            return kind == ("mcp_tool", HINT, SERVER) and isinstance(entry.get("input", {}), dict)
-        words = _words(entry)
+            tool_identity = entry.get("type"), entry["tool"], entry.get("server")
+            return tool_identity == ("mcp_tool", HINT, SERVER) and isinstance(
+                entry.get("input", {}), dict
+            )
+        command_words = _words(entry)
         return (
             entry.get("type", "command") == "command"
-            and len(words) == _LENGTH
-            and is_own_program(words[0], shared=self.shared)
-            and _EVENT.fullmatch(words[2]) is not None
-            and entry["command"] == command_of(shlex.quote(words[0]), words[2], self.client)
+            and len(command_words) == _LENGTH
+            and is_own_program(command_words[0], shared=self.shared)
+            and _EVENT.fullmatch(command_words[2]) is not None
+            and entry["command"]
+            == command_of(shlex.quote(command_words[0]), command_words[2], self.client)
         )
 
 
@@ -235,8 +242,8 @@ def _without_by_hand(entry: dict[str, Any], by_hand: Collection[str]) -> dict[st
     inner_hooks = entry.get(_KEY)
     if inner_hooks is None:
         return None if by_hand else entry
-    missing_hooks = [hook for hook in inner_hooks if hook["type"] not in by_hand]
-    return {**entry, _KEY: missing_hooks} if missing_hooks else None
+    hooks_to_write = [hook for hook in inner_hooks if hook["type"] not in by_hand]
+    return {**entry, _KEY: hooks_to_write} if hooks_to_write else None
 
 
 def _runs_day1(entry: Any) -> bool:
@@ -244,11 +251,11 @@ def _runs_day1(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     command = entry.get("command")
-    words = _SHELL.split(command) if isinstance(command, str) else []
-    is_hook_command = any(
-        names_day1(word) and next_word == "hook" for word, next_word in pairwise(words)
+    command_words = _SHELL.split(command) if isinstance(command, str) else []
+    runs_day1_hook = any(
+        names_day1(word) and next_word == "hook" for word, next_word in pairwise(command_words)
     )
-    return is_hook_command or entry.get("tool") == HINT
+    return runs_day1_hook or entry.get("tool") == HINT
 
 
 def _words(entry: dict[str, Any]) -> list[str]:
@@ -264,26 +271,28 @@ def _corrected(
 ) -> dict[str, Any]:
     """Return an entry with the command and input of day1's new entry; its other values stay.
 
-    So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
+    The client waits for the hook: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
     if in_group and _KEY in new_entry:
-        hooks = new_entry[_KEY]
-        new_entry = next((hook for hook in hooks if hook["type"] == entry.get("type")), hooks[0])
+        inner_hooks = new_entry[_KEY]
+        new_entry = next(
+            (hook for hook in inner_hooks if hook["type"] == entry.get("type")), inner_hooks[0]
+        )
     if (_KEY in new_entry) != (_KEY in entry):
         return new_entry  # the client has another form of entries, and would not read that one
     if _KEY in new_entry:
-        entry_by_type = {hook.get("type"): hook for hook in entry[_KEY]}
-        hooks = [
-            _corrected(entry_by_type.get(hook["type"], hook), hook, in_group=False)
+        old_hook_by_type = {hook.get("type"): hook for hook in entry[_KEY]}
+        inner_hooks = [
+            _corrected(old_hook_by_type.get(hook["type"], hook), hook, in_group=False)
             for hook in new_entry[_KEY]
         ]
-        return {**new_entry, **entry, _KEY: hooks}
+        return {**new_entry, **entry, _KEY: inner_hooks}
     if "command" not in new_entry:
-        arguments = {**entry.get("input", {}), **new_entry["input"]}
-        return {**new_entry, **entry, "input": arguments}
+        tool_input = {**entry.get("input", {}), **new_entry["input"]}
+        return {**new_entry, **entry, "input": tool_input}
     entry = {key: value for key, value in entry.items() if key != "async"}
-    before, after = _words(entry), _words(new_entry)
-    if before and not is_gone(before[0]):
-        after = [before[0], *after[1:]]
-    command = entry.get("command") if before == after else shlex.join(after)
+    old_words, new_words = _words(entry), _words(new_entry)
+    if old_words and not is_gone(old_words[0]):
+        new_words = [old_words[0], *new_words[1:]]
+    command = entry.get("command") if old_words == new_words else shlex.join(new_words)
     return {**new_entry, **entry, "command": command}

@@ -44,9 +44,15 @@ def hinted(command: str, values: EntryValues) -> dict[str, Any]:
     group = grouped(command, {key: value for key, value in values.items() if key != HINT})
     if HINT not in values:
         return group
-    arguments = {"prompt": "${prompt}", "session_id": "${session_id}", "event": values[HINT]}
-    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": arguments, "timeout": 2}
-    return {**group, "hooks": [*group["hooks"], hint]}
+    tool_input = {"prompt": "${prompt}", "session_id": "${session_id}", "event": values[HINT]}
+    hint_entry = {
+        "type": "mcp_tool",
+        "server": SERVER,
+        "tool": HINT,
+        "input": tool_input,
+        "timeout": 2,
+    }
+    return {**group, "hooks": [*group["hooks"], hint_entry]}
 
 
 @dataclass(frozen=True, slots=True)

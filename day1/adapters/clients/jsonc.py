@@ -41,7 +41,7 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
     parsed = _read(data + BLANK if is_blank(data) else data)
     if at(parsed.value, keys) == value:
         return parsed.data
-    new_value = with_value(parsed.value, keys, value)
+    new_document = with_value(parsed.value, keys, value)
     node, missing_keys = parsed.root, list(keys)
     while missing_keys and (member := _member(node, missing_keys[0])) is not None:
         node = _value(member)
@@ -49,11 +49,11 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
     if missing_keys:
         for key in reversed(missing_keys[1:]):
             value = [value] if isinstance(key, int) else {key: value}
-        edited = _inserted(parsed, node, missing_keys[0], value)
+        edited_data = _inserted(parsed, node, missing_keys[0], value)
     else:
-        text = parsed.text(value, parsed.indent(node)).encode()
-        edited = _cut(parsed.data, [(node.start_byte, node.end_byte, text)])
-    return _checked(edited, new_value)
+        value_text = parsed.text(value, parsed.indent(node)).encode()
+        edited_data = _cut(parsed.data, [(node.start_byte, node.end_byte, value_text)])
+    return _checked(edited_data, new_document)
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
@@ -69,52 +69,60 @@ def take_out(data: bytes, keys: Keys) -> bytes:
     index = members.index(member)
     previous_end = members[index - 1].end_byte if index else node.start_byte
     next_start = members[index + 1].start_byte if index + 1 < len(members) else node.end_byte
-    commas = {c.start_byte for c in node.children if c.type == ","} | parsed.trailing
-    before = [c for c in commas if previous_end <= c < member.start_byte]
-    after = [c for c in commas if member.end_byte <= c < next_start]
+    commas = {comma.start_byte for comma in node.children if comma.type == ","} | parsed.trailing
+    commas_before = [comma for comma in commas if previous_end <= comma < member.start_byte]
+    commas_after = [comma for comma in commas if member.end_byte <= comma < next_start]
     cut_start = len(parsed.data[: member.start_byte].rstrip(SPACE))
     line_goes_on = not parsed.data[member.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
     if line_goes_on and _in_line_comment(parsed.data, cut_start - 1):  # which ends with its line
         cut_start = max(cut_start, parsed.data.rfind(b"\n", 0, member.start_byte) + 1)
-    parts = [(cut_start, member.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
-    edited = _closed_up(_cut(parsed.data, parts), node.start_byte)
-    return _checked(edited, without(parsed.value, keys))
+    cuts = [
+        (cut_start, member.end_byte, b""),
+        *((comma, comma + 1, b"") for comma in commas_after or commas_before),
+    ]
+    edited_data = _closed_up(_cut(parsed.data, cuts), node.start_byte)
+    return _checked(edited_data, without(parsed.value, keys))
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
+    """Return the byte ranges of entries at paths of keys, and of containers with no others."""
     if is_blank(data):
         return []
     parsed = _read(data)
     root = parsed.root
-    chains = []
+    nodes_of_paths = []
     ranges: set[tuple[int, int]] = set()
     for keys in paths:
-        chain, node = [(root, root)], root
+        nodes_on_path, node = [(root, root)], root
         for key in keys:
             member = _member(node, key)
             if member is None:
                 break
             node = _value(member)
-            chain.append((member, node))
+            nodes_on_path.append((member, node))
         else:
-            ranges.add(_range(chain.pop()[0]))
-        chains.append(chain)
-    for chain in chains:
-        for member, node in reversed(chain):
+            ranges.add(_range(nodes_on_path.pop()[0]))
+        nodes_of_paths.append(nodes_on_path)
+    for nodes_on_path in nodes_of_paths:
+        for member, node in reversed(nodes_on_path):
             inner_ranges = [
                 *map(_range, node.named_children),
                 *(comment for comment in parsed.comments if _is_inside(comment, _range(member))),
             ]
             if not all(
-                inner in ranges or any(_is_inside(inner, outer) for outer in ranges)
-                for inner in inner_ranges
+                inner_range in ranges
+                or any(_is_inside(inner_range, outer_range) for outer_range in ranges)
+                for inner_range in inner_ranges
             ):
                 break
             if node.type in {"object", "array"}:
                 ranges.add(_range(member))
-    outermost = [r for r in ranges if not any(_is_inside(r, other) for other in ranges)]
-    return sorted(outermost)
+    outermost_ranges = [
+        own_range
+        for own_range in ranges
+        if not any(_is_inside(own_range, enclosing_range) for enclosing_range in ranges)
+    ]
+    return sorted(outermost_ranges)
 
 
 def is_empty(data: bytes, keys: Keys) -> bool:
@@ -122,10 +130,10 @@ def is_empty(data: bytes, keys: Keys) -> bool:
     parsed = _read(data)
     member = node = parsed.root
     for key in keys:
-        member_value = _member(node, key)
-        if member_value is None:
+        next_member = _member(node, key)
+        if next_member is None:
             return False
-        member, node = member_value, _value(member_value)
+        member, node = next_member, _value(next_member)
     is_filled = bool(node.named_children) or node.type not in {"object", "array"}
     return not is_filled and not any(
         _is_inside(comment, _range(member)) for comment in parsed.comments
@@ -160,8 +168,8 @@ class _Read:
 
     @property
     def unit(self) -> str:
-        """How far one level is indented."""
-        return next((self.indent(pair) for pair in _members(self.root)), "") or "  "
+        """The white space by which one level is indented."""
+        return next((self.indent(member) for member in _members(self.root)), "") or "  "
 
     def indent(self, node: Node) -> str:
         """Return the white space at the start of the line on which a node begins."""
@@ -172,41 +180,53 @@ class _Read:
         """Return a value as JSON: objects and lists of objects on lines of their own."""
         inner_indent = indent + self.unit
         if isinstance(value, dict) and value:
-            members = [
-                f"{inner_indent}{_dumped(key)}: {self.text(inner, inner_indent)}"
-                for key, inner in value.items()
+            member_texts = [
+                f"{inner_indent}{_dumped(key)}: {self.text(inner_value, inner_indent)}"
+                for key, inner_value in value.items()
             ]
-            opens, closes = "{}"
-        elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
-            members = [f"{inner_indent}{self.text(inner, inner_indent)}" for inner in value]
-            opens, closes = "[]"
+            opening_bracket, closing_bracket = "{}"
+        elif isinstance(value, list) and any(
+            isinstance(inner_value, dict) for inner_value in value
+        ):
+            member_texts = [
+                f"{inner_indent}{self.text(inner_value, inner_indent)}" for inner_value in value
+            ]
+            opening_bracket, closing_bracket = "[]"
         else:
             return _dumped(value)
-        return self.newline.join([opens, f",{self.newline}".join(members), indent + closes])
+        return self.newline.join(
+            [opening_bracket, f",{self.newline}".join(member_texts), indent + closing_bracket]
+        )
 
 
 def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     """Return the text with one more member at the end of an object or a list."""
-    pairs, close = list(_members(node)), node.end_byte - 1
-    body_end = len(read.data[:close].rstrip(SPACE))
-    name = "" if isinstance(key, int) else f"{_dumped(key)}: "
-    end_of_last = pairs[-1].end_byte if pairs else node.start_byte + 1
-    has_trailing_comma = any(end_of_last <= comma < close for comma in read.trailing)
-    comma = b"," if pairs and not has_trailing_comma else b""
+    members, close_position = list(_members(node)), node.end_byte - 1
+    body_end = len(read.data[:close_position].rstrip(SPACE))
+    key_text = "" if isinstance(key, int) else f"{_dumped(key)}: "
+    last_member_end = members[-1].end_byte if members else node.start_byte + 1
+    has_trailing_comma = any(
+        last_member_end <= comma_position < close_position for comma_position in read.trailing
+    )
+    comma = b"," if members and not has_trailing_comma else b""
     trailing_comma = "," if has_trailing_comma else ""
-    if pairs and b"\n" not in read.data[node.start_byte : close]:
-        member = f" {name}{_dumped(value)}{trailing_comma}"
+    if members and b"\n" not in read.data[node.start_byte : close_position]:
+        member_text = f" {key_text}{_dumped(value)}{trailing_comma}"
         return _cut(
-            read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
+            read.data,
+            [(last_member_end, last_member_end, comma), (body_end, body_end, member_text.encode())],
         )
     node_indent = read.indent(node)
-    own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
-    indent = read.indent(pairs[0]) if own_lines else node_indent + read.unit
-    member = f"{read.newline}{indent}{name}{read.text(value, indent)}{trailing_comma}"
-    if b"\n" not in read.data[body_end:close] and not pairs:
-        member += read.newline + node_indent
+    has_own_lines = members and b"\n" in read.data[node.start_byte : members[0].start_byte]
+    member_indent = read.indent(members[0]) if has_own_lines else node_indent + read.unit
+    member_text = (
+        f"{read.newline}{member_indent}{key_text}{read.text(value, member_indent)}{trailing_comma}"
+    )
+    if b"\n" not in read.data[body_end:close_position] and not members:
+        member_text += read.newline + node_indent
     return _cut(
-        read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
+        read.data,
+        [(last_member_end, last_member_end, comma), (body_end, body_end, member_text.encode())],
     )
 
 
@@ -218,11 +238,11 @@ def _closed_up(data: bytes, start: int) -> bytes:
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
     """Return the text with some parts replaced; each is its start, its end and the new bytes."""
-    edited, position = b"", 0
-    for start, end, new in sorted(parts, key=lambda part: part[:2]):
-        edited += data[position:start] + new
+    edited_data, position = b"", 0
+    for start, end, new_bytes in sorted(parts, key=lambda part: part[:2]):
+        edited_data += data[position:start] + new_bytes
         position = end
-    return edited + data[position:]
+    return edited_data + data[position:]
 
 
 def _dumped(value: Any) -> str:
@@ -241,19 +261,23 @@ def _read(data: bytes) -> _Read:
     """Parse a document into its text, line break and tree of nodes.
 
     Raises:
-        NotUnderstood: it is none.
+        NotUnderstood: the document is not a JSON object.
     """
-    clean, trailing, comments = _strict(data)
+    strict_data, trailing_commas, comments = _strict(data)
     try:
-        text = clean.decode("utf-8-sig")
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+        text = strict_data.decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except (ValueError, RecursionError) as exc:
-        raise NotUnderstood(f"it is no JSON ({exc})") from exc
-    if not isinstance(value, dict):
-        raise NotUnderstood("it is no JSON object")
-    nodes = _parser().parse(clean).root_node.named_children
+        raise NotUnderstood(f"it is not JSON ({exc})") from exc
+    if not isinstance(document, dict):
+        raise NotUnderstood("it is not a JSON object")
+    top_nodes = _parser().parse(strict_data).root_node.named_children
     return _Read(
-        data, value, next(top for top in nodes if top.type == "object"), trailing, comments
+        data,
+        document,
+        next(node for node in top_nodes if node.type == "object"),
+        trailing_commas,
+        comments,
     )
 
 
@@ -261,19 +285,27 @@ def _strict(data: bytes) -> tuple[bytes, frozenset[int], Ranges]:
     """Replace trailing commas and comments by spaces; also return the positions of the commas."""
     if not (b"//" in data or b"/*" in data or _TRAILING.search(data)):
         return data, frozenset(), []
-    captured = QueryCursor(_query()).captures(_parser().parse(data).root_node)
-    clean = bytearray(data)
-    for comment in captured.get("comment", ()):
-        text = comment.text or b""
-        if text.startswith(b"//") and b"\r" in text.removesuffix(b"\r"):
-            line = data.count(b"\n", 0, comment.start_byte) + 1
-            raise NotUnderstood(f"it is no JSON (a comment in line {line} has a CR without a LF)")
-        clean[comment.start_byte : comment.end_byte] = _NO_SPACE.sub(b" ", text)
-    commas = (comma.start_byte for comma in captured.get("comma", ()))
-    trailing = frozenset(comma for comma in commas if _TRAILING.match(clean, comma))
-    for comma in trailing:
-        clean[comma] = ord(" ")
-    return bytes(clean), trailing, [_range(comment) for comment in captured.get("comment", ())]
+    nodes_by_capture = QueryCursor(_query()).captures(_parser().parse(data).root_node)
+    strict_data = bytearray(data)
+    for comment in nodes_by_capture.get("comment", ()):
+        comment_text = comment.text or b""
+        if comment_text.startswith(b"//") and b"\r" in comment_text.removesuffix(b"\r"):
+            line_number = data.count(b"\n", 0, comment.start_byte) + 1
+            raise NotUnderstood(
+                f"it is not JSON (a comment in line {line_number} has a CR without a LF)"
+            )
+        strict_data[comment.start_byte : comment.end_byte] = _NO_SPACE.sub(b" ", comment_text)
+    comma_positions = (comma.start_byte for comma in nodes_by_capture.get("comma", ()))
+    trailing_commas = frozenset(
+        comma for comma in comma_positions if _TRAILING.match(strict_data, comma)
+    )
+    for comma in trailing_commas:
+        strict_data[comma] = ord(" ")
+    return (
+        bytes(strict_data),
+        trailing_commas,
+        [_range(comment) for comment in nodes_by_capture.get("comment", ())],
+    )
 
 
 def _in_line_comment(data: bytes, place: int) -> bool:
@@ -294,12 +326,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         repeated_name = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {repeated_name[:40]!a} stands twice in one object")
+        raise ValueError(f"the key {repeated_name[:40]!a} occurs twice in one object")
     return members
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"it has {constant}")
+    raise ValueError(f"it contains {constant}, which JSON does not allow")
 
 
 @lru_cache(maxsize=1)
@@ -323,8 +355,8 @@ def _members(node: Node) -> Iterator[Node]:
 
 def _member(node: Node, key: str | int) -> Node | None:
     """Return an object's member by name, or a list's by place; None if there is none."""
-    for place, member in enumerate(_members(node)):
-        if key == (place if isinstance(key, int) else _name(member)):
+    for index, member in enumerate(_members(node)):
+        if key == (index if isinstance(key, int) else _name(member)):
             return member
     return None
 

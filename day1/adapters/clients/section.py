@@ -18,14 +18,14 @@ def found(data: bytes) -> bytes | None:
         NotUnderstood: the marks are not one pair, or the file is no text.
     """
     if b"\0" in data:
-        raise NotUnderstood(f"it is no UTF-8 text (byte {data.index(0)} is zero)")
-    begins, ends = data.count(_BEGINS), data.count(END.encode())
-    if not begins and not ends:
+        raise NotUnderstood(f"it is not UTF-8 text (byte {data.index(0)} is zero)")
+    begin_count, end_count = data.count(_BEGINS), data.count(END.encode())
+    if not begin_count and not end_count:
         return None
-    start, end = data.find(_BEGINS), data.find(END.encode())
-    if (begins, ends) != (1, 1) or end < start:
-        raise NotUnderstood("the marks of day1's section are not one pair: mend them by hand")
-    return data[start : end + len(END)]
+    section_start, section_end = data.find(_BEGINS), data.find(END.encode())
+    if (begin_count, end_count) != (1, 1) or section_end < section_start:
+        raise NotUnderstood("the marks of day1's section are not one pair: repair them by hand")
+    return data[section_start : section_end + len(END)]
 
 
 def put(data: bytes, body: str) -> bytes:
@@ -48,7 +48,7 @@ def take_out(data: bytes) -> bytes:
     if section is None:
         return data
     newline = newline_of(data).encode()
-    start, _, end = data.partition(section)
-    if not end and start.endswith(newline * 2):
-        return start.removesuffix(newline * 2)
-    return start.removesuffix(newline) + end.removeprefix(newline)
+    text_before, _, text_after = data.partition(section)
+    if not text_after and text_before.endswith(newline * 2):
+        return text_before.removesuffix(newline * 2)
+    return text_before.removesuffix(newline) + text_after.removeprefix(newline)

@@ -36,16 +36,16 @@ class ClientSetup(Setup):
     def __init__(self, home: Path, project: Path, environment: Mapping[str, str]) -> None:
         """Work with a home folder, a project folder and environment variables."""
         self._places = {"home": home, "project": project}
-        for name, (variable, default) in PLACES.items():
-            folder = environment.get(variable) if variable else None
-            config_folder = Path(folder or default.replace("~", str(home), 1))
-            self._places.setdefault(name, config_folder)
+        for place_name, (variable_name, default_folder) in PLACES.items():
+            configured_folder = environment.get(variable_name) if variable_name else None
+            place_folder = Path(configured_folder or default_folder.replace("~", str(home), 1))
+            self._places.setdefault(place_name, place_folder)
         if sys.platform == "darwin":
             self._places["code"] = home / "Library" / "Application Support" / "Code"
         elif environment.get("XDG_CONFIG_HOME"):
             self._places["code"] = self._places["config"] / "Code"
-        data = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
-        self._own = Path(data) / "day1"
+        data_folder = environment.get("XDG_DATA_HOME") or home / ".local" / "share"
+        self._own = Path(data_folder) / "day1"
         self._copies = Copies(self._own / "backups")
 
     @override
@@ -71,22 +71,28 @@ class ClientSetup(Setup):
             return [self._outcome(edit, request, None) for edit in edits], notes
         with self._alone():
             outcomes = [self._outcome(edit, request, point) for edit in edits]
-        for name in dict.fromkeys(o.client for o in outcomes if o.state == "added"):
-            notes += CLIENTS[name].remarks
+        for client_name in dict.fromkeys(
+            outcome.client for outcome in outcomes if outcome.state == "added"
+        ):
+            notes += CLIENTS[client_name].remarks
         return outcomes, notes
 
     def _edits(self, request: Asked, program: str) -> Iterator[Edit]:
         """List the edits of the clients' files; a shared file of instructions has one."""
-        notes: set[Path] = set()
-        for name in request.clients:
-            files = self._files(name, request)
-            yield from self._settings(name, files, program, request)
+        seen_notes_paths: set[Path] = set()
+        for client_name in request.clients:
+            files = self._files(client_name, request)
+            yield from self._settings(client_name, files, program, request)
             if files.notes is not None:
-                path = self._path(files.notes.path)
-                if path not in notes and not (request.remove and self._needed(path, request)):
+                notes_path = self._path(files.notes.path)
+                if notes_path not in seen_notes_paths and not (
+                    request.remove and self._needed(notes_path, request)
+                ):
                     is_brief = files.notes.brief and request.hooks
-                    yield NotesEdit(name, path, files.notes, BRIEFLY if is_brief else INSTRUCTIONS)
-                notes.add(path)
+                    yield NotesEdit(
+                        client_name, notes_path, files.notes, BRIEFLY if is_brief else INSTRUCTIONS
+                    )
+                seen_notes_paths.add(notes_path)
 
     def _settings(self, name: str, files: Files, program: str, request: Asked) -> Iterator[Edit]:
         """Yield the edits for a client's server and hooks: one for each file."""
@@ -96,8 +102,8 @@ class ClientSetup(Setup):
         scope: Any = "project" if request.project else "user"
         if request.hooks or request.remove:
             if name in HOOKS:
-                path = self._path(getattr(HOOKS[name], scope))
-                edits.append(HooksEdit(name, path, HOOKS[name], program, request.project))
+                hooks_path = self._path(getattr(HOOKS[name], scope))
+                edits.append(HooksEdit(name, hooks_path, HOOKS[name], program, request.project))
             elif name == "opencode":
                 yield PluginEdit(name, self._path(PLUGIN[scope]), program)
         if len({edit.path for edit in edits}) < len(edits):
@@ -106,19 +112,22 @@ class ClientSetup(Setup):
             yield from edits
 
     def _server(self, name: str, files: Files, program: str, request: Asked) -> ServerEdit:
-        paths = [self._path(file) for file in files.servers]
-        path = next((file for file in paths if os.path.lexists(file)), paths[0])
+        candidate_paths = [self._path(candidate) for candidate in files.servers]
+        path = next(
+            (candidate for candidate in candidate_paths if os.path.lexists(candidate)),
+            candidate_paths[0],
+        )
         return ServerEdit(name, path, CLIENTS[name], program, request.tools, request.project)
 
     def _needed(self, path: Path, request: Asked) -> bool:
         """Whether a client that stays connected reads the same file of instructions."""
-        for name in CLIENTS.keys() - set(request.clients):
-            files = self._files(name, request)
+        for client_name in CLIENTS.keys() - set(request.clients):
+            files = self._files(client_name, request)
             if files.servers and files.notes and self._path(files.notes.path) == path:
-                edit = self._server(name, files, "", request)
+                server_edit = self._server(client_name, files, "", request)
                 try:
-                    data = read(edit.path) or b""
-                    if edit.present(data) is not None or edit.by_hand(data):
+                    data = read(server_edit.path) or b""
+                    if server_edit.present(data) is not None or server_edit.by_hand(data):
                         return True
                 except (NotTouched, NotUnderstood):
                     continue
@@ -126,43 +135,43 @@ class ClientSetup(Setup):
 
     def _outcome(self, edit: Edit, request: Asked, point: KillPoint | None) -> Outcome:
         """Return the outcome for a file; with a `point` the file is written."""
-        content = "" if request.remove else edit.shown()
+        text_by_hand = "" if request.remove else edit.shown()
         try:
             data = read(edit.path)
             state, change = (self._removal if request.remove else self._addition)(edit, data)
-            by_hand = [] if data is None else edit.by_hand(data)
-            copy = None
+            places_by_hand = [] if data is None else edit.by_hand(data)
+            copy_path = None
             if change is not None:
                 change.check()
-                copy = carry_out(change, self._copies, point) if point else None
+                copy_path = carry_out(change, self._copies, point) if point else None
         except (NotTouched, NotUnderstood, RecursionError) as exc:
             problem = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
-            return Outcome(edit.client, edit.path, edit.what, "refused", problem, content)
+            return Outcome(edit.client, edit.path, edit.what, "refused", problem, text_by_hand)
         problem = (
-            f"{_listed(by_hand)}: not in the form of `day1 setup`, so it stays as it is"
-            if by_hand
+            f"{_listed(places_by_hand)}: not in the form of `day1 setup`, so it stays as it is"
+            if places_by_hand
             else ""
         )
-        if by_hand and state in {"same", "absent"}:
+        if places_by_hand and state in {"same", "absent"}:
             state = "kept"
-        return Outcome(edit.client, edit.path, edit.what, state, problem, content, copy)
+        return Outcome(edit.client, edit.path, edit.what, state, problem, text_by_hand, copy_path)
 
     def _addition(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
         """Return what day1 would add to a file or correct in it."""
         data_or_blank = data or edit.blank
-        present, data_after = edit.present(data_or_blank), edit.put(data_or_blank)
+        present_part, data_after = edit.present(data_or_blank), edit.put(data_or_blank)
         if data == data_after or (data_or_blank == data_after and edit.by_hand(data_or_blank)):
             return "same", None
-        return "added" if present is None else "changed", _change(edit, data, data_after)
+        return "added" if present_part is None else "changed", _change(edit, data, data_after)
 
     def _removal(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
         """Return what day1 would take out of a file."""
         present_part = None if data is None else edit.present(data)
         if data is None or present_part is None:
             return "absent", None
-        data_before = self._before(edit, data, present_part)
+        original_in_tuple = self._before(edit, data, present_part)
         return "removed", _change(
-            edit, data, data_before[0] if data_before else edit.take_out(data)
+            edit, data, original_in_tuple[0] if original_in_tuple else edit.take_out(data)
         )
 
     def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
@@ -170,11 +179,15 @@ class ClientSetup(Setup):
 
         The tuple holds None if day1 made the file. Return None if the file was changed since.
         """
-        copies_without = [copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)]
-        for copy in copies_without or [None]:
+        copies_without_day1 = [
+            copy_content
+            for copy_content in self._copies.of(edit.path)
+            if _is_without(edit, copy_content)
+        ]
+        for copy_content in copies_without_day1 or [None]:
             try:
-                if edit.put_again(copy or edit.blank, present) == data:
-                    return (copy,)
+                if edit.put_again(copy_content or edit.blank, present) == data:
+                    return (copy_content,)
             except NotUnderstood:
                 continue
         return None
@@ -183,32 +196,32 @@ class ClientSetup(Setup):
         return CLIENTS[name].project if request.project else CLIENTS[name].user
 
     def _path(self, text: str) -> Path:
-        place, _, rest = text.partition("/")
-        return self._places[place.strip("{}")] / rest
+        place_name, _, path_in_place = text.partition("/")
+        return self._places[place_name.strip("{}")] / path_in_place
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Lock out other day1 processes that edit clients' files, for the block."""
         try:
             self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = take(self._own / "setup.lock", _WAIT_S)
+            lock_handle = take(self._own / "setup.lock", _WAIT_S)
         except OSError as exc:
             raise Refused(
                 f"{self._own} cannot be written, and backups of clients' files are kept there: "
                 "give yourself access, or name another folder with XDG_DATA_HOME."
             ) from exc
-        if handle is None:
+        if lock_handle is None:
             raise StoreBusy(f"Another `day1 setup` has run for {_WAIT_S:g} s; try again.")
         try:
             yield
         finally:
-            os.close(handle)
+            os.close(lock_handle)
 
 
 def _change(edit: Edit, before: bytes | None, after: bytes | None) -> Change:
-    texts = [text or edit.blank for text in (before, after)]
-    old, new = (Text(text, edit.own(text)) for text in texts)
-    return Change(edit.path, before, after, (old, new), edit.separators)
+    texts = [data or edit.blank for data in (before, after)]
+    old_text, new_text = (Text(data, edit.own(data)) for data in texts)
+    return Change(edit.path, before, after, (old_text, new_text), edit.separators)
 
 
 def _is_without(edit: Edit, copy: bytes | None) -> bool:
@@ -228,7 +241,7 @@ def _program(*, project: bool) -> tuple[str, list[str]]:
     """Return the command that starts day1 in an entry, and notes on it for a person."""
     if shutil.which("day1"):
         return "day1", []
-    program = Path(sys.executable).with_name("day1")
-    if not project and program.is_file():
-        return str(program), []
+    program_path = Path(sys.executable).with_name("day1")
+    if not project and program_path.is_file():
+        return str(program_path), []
     return "day1", ["`day1` is not on the PATH: clients find it only there."]

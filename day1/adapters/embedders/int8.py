@@ -96,27 +96,29 @@ class _Int8Graph(Graph):
 
     @override
     def dense(self, name: str, hidden: str) -> str:
-        layer, _, part = name.removeprefix("encoder.layer.").partition(".")
-        if part.startswith("attention.self."):
-            part = "attention.self"
+        layer_number, _, layer_part = name.removeprefix("encoder.layer.").partition(".")
+        if layer_part.startswith("attention.self."):
+            layer_part = "attention.self"
         weight = self._weight(name)
         outlier_factors = np.ones(len(weight), np.float32)
-        for channel, largest in _OUTLIERS.get(f"{layer}.{part}", {}).items():
-            outlier_factors[channel] = largest / _LARGEST[part][1]
+        for channel, largest_value in _OUTLIERS.get(f"{layer_number}.{layer_part}", {}).items():
+            outlier_factors[channel] = largest_value / _LARGEST[layer_part][1]
         if hidden not in self.rounded:
-            self.rounded[hidden] = self._round(hidden, outlier_factors, *_LARGEST[part])
-        inputs = self.rounded[hidden]
+            self.rounded[hidden] = self._round(hidden, outlier_factors, *_LARGEST[layer_part])
+        quantized_input = self.rounded[hidden]
         weight = weight * outlier_factors[:, None]
         scales = np.maximum(weight.max(0), -weight.min(0)) / np.float32(_STEPS)
         scales[scales == 0] = 1
         weight /= scales
-        steps = np.rint(weight, out=weight).astype(np.int8)
+        quantized_weight = np.rint(weight, out=weight).astype(np.int8)
         operands = [
-            inputs.values,
-            self.constant(f"{name}.steps", _INT8, steps.shape, steps.tobytes()),
-            inputs.scale,
+            quantized_input.values,
+            self.constant(
+                f"{name}.steps", _INT8, quantized_weight.shape, quantized_weight.tobytes()
+            ),
+            quantized_input.scale,
             self._floats(f"{name}.scales", scales),
-            inputs.zero,
+            quantized_input.zero,
             "",  # weights of 0 are 0
             self.weight(f"{name}.bias"),
         ]
@@ -126,16 +128,16 @@ class _Int8Graph(Graph):
         self, hidden: str, outlier_factors: NDArray[np.float32], minimum: float, maximum: float
     ) -> _Rounded:
         """Round the input of a layer to 8 bits."""
-        step = np.float32((maximum - minimum) / _LEVELS)
-        zero = np.uint8(np.rint(-minimum / step)).tobytes()
+        step_size = np.float32((maximum - minimum) / _LEVELS)
+        zero_point = np.uint8(np.rint(-minimum / step_size)).tobytes()
         if (outlier_factors != 1).any():
             hidden = self.node(
                 "Mul", [hidden, self._floats(f"{hidden}.factors", np.reciprocal(outlier_factors))]
             )
-        scale = self._floats(f"{hidden}.scale", np.array(step, np.float32))
-        zero_name = self.constant(f"{hidden}.zero", _UINT8, [], zero)
-        quantized = self.node("QuantizeLinear", [hidden, scale, zero_name])
-        return _Rounded(quantized, scale, zero_name)
+        scale_name = self._floats(f"{hidden}.scale", np.array(step_size, np.float32))
+        zero_point_name = self.constant(f"{hidden}.zero", _UINT8, [], zero_point)
+        quantized_name = self.node("QuantizeLinear", [hidden, scale_name, zero_point_name])
+        return _Rounded(quantized_name, scale_name, zero_point_name)
 
     def _weight(self, name: str) -> NDArray[np.float32]:
         """Return the weight of a linear layer as (in, out)."""

@@ -62,21 +62,23 @@ class MiniLm(Embedder):
     def passages(self, text: str) -> list[str]:
         if len(text) <= PASSAGE_TOKENS and text.isascii():
             return [text]  # an ASCII character is never more than one token: no need to count
-        spans = self._model().spans(text)
-        if len(spans) <= PASSAGE_TOKENS:
+        token_spans = self._model().spans(text)
+        if len(token_spans) <= PASSAGE_TOKENS:
             return [text]
         step = PASSAGE_TOKENS - OVERLAP_TOKENS
-        starts = range(0, len(spans) - OVERLAP_TOKENS, step)[:MOST_PASSAGES]
-        spans_by_passage = (spans[start : start + PASSAGE_TOKENS] for start in starts)
-        return [text[cut[0][0] : cut[-1][1]] for cut in spans_by_passage]
+        starts = range(0, len(token_spans) - OVERLAP_TOKENS, step)[:MOST_PASSAGES]
+        spans_by_passage = (token_spans[start : start + PASSAGE_TOKENS] for start in starts)
+        return [
+            text[passage_spans[0][0] : passage_spans[-1][1]] for passage_spans in spans_by_passage
+        ]
 
     def _model(self) -> OnnxModel:
         with self._lock:
             if self._loaded is None:
-                folder = self._locate()
-                if folder is None:
+                model_folder = self._locate()
+                if model_folder is None:
                     raise EmbedderUnavailable(f"There is no embedding model yet: {NEXT_STEP}.")
-                self._loaded = _load(folder, self._threads, self._weights)
+                self._loaded = _load(model_folder, self._threads, self._weights)
             return self._loaded
 
 

@@ -39,11 +39,13 @@ def lacking(folder: Path) -> str | None:
     if not (folder / TOKENIZER).is_file():
         return f"there is no {TOKENIZER}"
     if (folder / SAFETENSORS).is_file():
-        size = (folder / SAFETENSORS).stat().st_size
-        return None if size == SAFETENSORS_BYTES else f"{SAFETENSORS} has {size} bytes"
+        file_size = (folder / SAFETENSORS).stat().st_size
+        return None if file_size == SAFETENSORS_BYTES else f"{SAFETENSORS} has {file_size} bytes"
     if (folder / EXPORT).is_file():
-        size = (folder / EXPORT).stat().st_size
-        return None if size >= EXPORT_BYTES_AT_LEAST else f"{EXPORT} has only {size} bytes"
+        file_size = (folder / EXPORT).stat().st_size
+        return (
+            None if file_size >= EXPORT_BYTES_AT_LEAST else f"{EXPORT} has only {file_size} bytes"
+        )
     return f"there is neither {SAFETENSORS} nor {EXPORT}"
 
 
@@ -59,14 +61,14 @@ def checked_weights(folder: Path) -> str:
     try:
         if reason is None and _sha256(folder / TOKENIZER) != TOKENIZER_SHA256:
             reason = f"{TOKENIZER} is not the published file"
-        weights = SAFETENSORS if (folder / SAFETENSORS).is_file() else EXPORT
-        if reason is None and weights == SAFETENSORS and not _is_published(folder):
+        weights_name = SAFETENSORS if (folder / SAFETENSORS).is_file() else EXPORT
+        if reason is None and weights_name == SAFETENSORS and not _is_published(folder):
             reason = f"{SAFETENSORS} is not the published file"
     except OSError as error:
         raise unusable(folder, error.strerror or "it cannot be read") from error
     if reason is not None:
         raise unusable(folder, reason)
-    return weights
+    return weights_name
 
 
 def unusable(folder: Path, reason: str) -> EmbedderUnavailable:
@@ -78,19 +80,19 @@ def unusable(folder: Path, reason: str) -> EmbedderUnavailable:
 
 def _is_published(folder: Path) -> bool:
     """Whether the safetensors file has the pinned hash (0.3 s, or nothing if remembered)."""
-    stat = (folder / SAFETENSORS).stat()
-    stamp = f"{SAFETENSORS_SHA256} {stat.st_size} {stat.st_mtime_ns}".encode()
-    note = folder / _CHECKED
+    file_status = (folder / SAFETENSORS).stat()
+    stamp = f"{SAFETENSORS_SHA256} {file_status.st_size} {file_status.st_mtime_ns}".encode()
+    stamp_file = folder / _CHECKED
     with suppress(OSError):
-        if note.read_bytes() == stamp:
+        if stamp_file.read_bytes() == stamp:
             return True
     if _sha256(folder / SAFETENSORS) != SAFETENSORS_SHA256:
         return False
     with suppress(OSError):
-        note.write_bytes(stamp)
+        stamp_file.write_bytes(stamp)
     return True
 
 
 def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    with file.open("rb") as opened_file:
+        return hashlib.file_digest(opened_file, "sha256").hexdigest()

@@ -52,20 +52,24 @@ class OnnxModel:
         Raises:
             EmbedderUnavailable: the folder does not hold a sound model.
         """
-        file = checked_weights(folder)
+        weights_name = checked_weights(folder)
         self.weights = weights
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._session = self._opened(folder, file, threads)
+            self._session = self._opened(folder, weights_name, threads)
             self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         except Exception as error:  # both libraries raise bare and private types
-            raise unusable(folder, f"{file} does not load") from error
+            raise unusable(folder, f"{weights_name} does not load") from error
         # As shipped it cuts at 128 tokens and pads to 128.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        vector, expected = self.vectors([_PROBE])[0], _PROBE_VECTORS[self.weights]
-        if not np.allclose(vector[: len(expected)], expected, atol=_PROBE_TOLERANCES[self.weights]):
-            raise unusable(folder, f"{file} gives other vectors than all-MiniLM-L6-v2")
+        probe_vector, expected_start = self.vectors([_PROBE])[0], _PROBE_VECTORS[self.weights]
+        if not np.allclose(
+            probe_vector[: len(expected_start)],
+            expected_start,
+            atol=_PROBE_TOLERANCES[self.weights],
+        ):
+            raise unusable(folder, f"{weights_name} gives other vectors than all-MiniLM-L6-v2")
 
     def _opened(self, folder: Path, file: str, threads: int) -> onnxruntime.InferenceSession:
         """Open a session with the requested weights, else with float32, and log that."""
@@ -79,10 +83,10 @@ class OnnxModel:
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts: unit vectors of shape (len(texts), 384), in the order of the texts."""
-        tokens = list(self._tokens(texts))
+        token_ids_of_texts = list(self._tokens(texts))
         vectors = np.empty((len(texts), DIMENSION), np.float32)
-        for rows in _runs([len(ids) for ids in tokens]):
-            vectors[rows] = self._run([tokens[row] for row in rows])
+        for rows_of_run in _runs([len(token_ids) for token_ids in token_ids_of_texts]):
+            vectors[rows_of_run] = self._run([token_ids_of_texts[row] for row in rows_of_run])
         return vectors
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -91,24 +95,34 @@ class OnnxModel:
 
     def _tokens(self, texts: Sequence[str]) -> Iterator[list[int]]:
         for start in range(0, len(texts), _TOKENIZED_AT_ONCE):
-            batch = list(texts[start : start + _TOKENIZED_AT_ONCE])
-            for encoding in self._tokenizer.encode_batch_fast(batch):
-                ids = encoding.ids
-                yield ids if len(ids) <= MOST_TOKENS else [*ids[: MOST_TOKENS - 1], ids[-1]]
+            batch_texts = list(texts[start : start + _TOKENIZED_AT_ONCE])
+            for encoding in self._tokenizer.encode_batch_fast(batch_texts):
+                token_ids = encoding.ids
+                yield (
+                    token_ids
+                    if len(token_ids) <= MOST_TOKENS
+                    else [*token_ids[: MOST_TOKENS - 1], token_ids[-1]]
+                )
 
     def _run(self, tokens: list[list[int]]) -> NDArray[np.float32]:
         """Run the graph once, padded to the longest text: the mean over each text's tokens."""
         shape = (len(tokens), max(map(len, tokens)))
-        ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for row, text in enumerate(tokens):
-            ids[row, : len(text)] = text
-            mask[row, : len(text)] = 1
-        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        inputs = {name: feed for name, feed in feeds.items() if name in self._inputs}
-        hidden = self._session.run(["last_hidden_state"], inputs)[0]
+        id_matrix, mask_matrix = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, token_ids in enumerate(tokens):
+            id_matrix[row, : len(token_ids)] = token_ids
+            mask_matrix[row, : len(token_ids)] = 1
+        feed_by_name = {
+            "input_ids": id_matrix,
+            "attention_mask": mask_matrix,
+            "token_type_ids": np.zeros_like(id_matrix),
+        }
+        used_feeds = {name: feed for name, feed in feed_by_name.items() if name in self._inputs}
+        hidden_states = self._session.run(["last_hidden_state"], used_feeds)[0]
         # The mean's divisor is left out: scaling to length 1 takes it away again.
-        pooled = np.einsum("bs,bsd->bd", mask.astype(np.float32), hidden)
-        unit_vectors: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        summed_states = np.einsum("bs,bsd->bd", mask_matrix.astype(np.float32), hidden_states)
+        unit_vectors: NDArray[np.float32] = summed_states / np.linalg.norm(
+            summed_states, axis=1, keepdims=True
+        )
         return unit_vectors
 
 

@@ -108,12 +108,14 @@ class OpenAiEmbedder(Embedder):
         if self._dimension is None:
             self._dimension = vectors.shape[1]
         if vectors.shape[1] != self._dimension:
-            dimension, expected = vectors.shape[1], self._dimension
-            raise self._unavailable(f"its vectors have {dimension} dimensions and not {expected}")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
+            dimension, expected_dimension = vectors.shape[1], self._dimension
+            raise self._unavailable(
+                f"its vectors have {dimension} dimensions and not {expected_dimension}"
+            )
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(norms).all() or not norms.all():
             raise self._unavailable("a vector is zero or not finite")
-        unit_vectors: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+        unit_vectors: NDArray[np.float32] = (vectors / norms).astype(np.float32)
         return unit_vectors
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
@@ -136,9 +138,9 @@ class OpenAiEmbedder(Embedder):
 def _rows(answer: Any, count: int) -> list[list[float]]:
     """Read the vectors of one answer, in the order of the texts."""
     entries = answer["data"]
-    vector_by_place = {
-        entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)
+    vector_by_index = {
+        entry.get("index", position): entry["embedding"] for position, entry in enumerate(entries)
     }
     if len(entries) != count:
         raise ValueError("the answer has another number of vectors")
-    return [vector_by_place[index] for index in range(count)]
+    return [vector_by_index[index] for index in range(count)]

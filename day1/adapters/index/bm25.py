@@ -46,11 +46,13 @@ class Stemmer:
             self._cut.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (cut, instance)")
         self._cut.execute("BEGIN")
         self._cut.executemany("INSERT INTO cut (rowid, text) VALUES (?, ?)", enumerate(texts))
-        stems: list[list[str]] = [[] for _ in texts]
-        for stem, number in self._cut.execute("SELECT term, doc FROM stems ORDER BY doc, offset"):
-            stems[number].append(f"{_OPEN}{stem}{_SHUT}")
+        stems_of_texts: list[list[str]] = [[] for _ in texts]
+        for stem, text_index in self._cut.execute(
+            "SELECT term, doc FROM stems ORDER BY doc, offset"
+        ):
+            stems_of_texts[text_index].append(f"{_OPEN}{stem}{_SHUT}")
         self._cut.execute("ROLLBACK")
-        return ["".join(text_stems) for text_stems in stems]
+        return ["".join(text_stems) for text_stems in stems_of_texts]
 
 
 def stems_in(cut: str) -> list[str]:
@@ -65,9 +67,9 @@ def size_of(cut: str) -> int:
 
 def times(term: str, text: str) -> int:
     """Count how often a term occurs in a text, both cut; occurrences of a phrase may overlap."""
-    count, at = 0, text.find(term)
-    while at >= 0:
-        count, at = count + 1, text.find(term, at + 1)
+    count, position = 0, text.find(term)
+    while position >= 0:
+        count, position = count + 1, text.find(term, position + 1)
     return count
 
 
@@ -103,23 +105,23 @@ def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
 
     FTS5 stores both in its first record.
     """
-    statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
-    record = connection.execute(statement).fetchone()
-    counts = decoded_varints(record[0]) if record else []
-    total, length, *_ = [*counts, 0, 0]
-    return total, length
+    query = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
+    record = connection.execute(query).fetchone()
+    decoded_counts = decoded_varints(record[0]) if record else []
+    text_total, stem_total, *_ = [*decoded_counts, 0, 0]
+    return text_total, stem_total
 
 
 def decoded_varints(encoded: bytes) -> list[int]:
     """Decode integers in SQLite's variable-length encoding."""
-    decoded = []
+    decoded_numbers = []
     number = 0
     for byte in encoded:
         number = number << 7 | byte & ~_MORE
         if not byte & _MORE:
-            decoded.append(number)
+            decoded_numbers.append(number)
             number = 0
-    return decoded
+    return decoded_numbers
 
 
 def texts_of(

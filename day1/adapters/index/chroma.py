@@ -85,8 +85,8 @@ class Neighbours:
         collection = self._collections.get((space.number, kind.table))
         if collection is None or self._generation != self._database.generation():
             return None
-        unfed_rows = self._not_fed(space, kind, _LONGEST_TAIL + 1)
-        if len(unfed_rows) > _LONGEST_TAIL:
+        rows_outside_chroma = self._not_fed(space, kind, _LONGEST_TAIL + 1)
+        if len(rows_outside_chroma) > _LONGEST_TAIL:
             return None
         try:
             answer = collection.query(
@@ -97,14 +97,14 @@ class Neighbours:
                 if self._collections.get((space.number, kind.table)) is collection:
                     self._lose(error)  # otherwise it was closed meanwhile
             return None
-        fed_rows, known_places = self._positions(space, kind, answer["ids"][0])
-        unfed_positions = np.array(unfed_rows, np.int64)
+        rows_in_chroma, places_in_answer = self._positions(space, kind, answer["ids"][0])
+        outside_positions = np.array(rows_outside_chroma, np.int64)
         snapshot = space.snapshot()
-        cosines = 1 - np.array(answer["distances"][0], np.float32)[known_places]
-        positions = np.concatenate([fed_rows, unfed_positions])
-        scores = np.concatenate([cosines, snapshot.rows(unfed_positions) @ vector])
-        texts = snapshot.text_of[positions[top(scores, limit)]]
-        return [int(text) for text in texts if text >= 0]
+        cosines = 1 - np.array(answer["distances"][0], np.float32)[places_in_answer]
+        positions = np.concatenate([rows_in_chroma, outside_positions])
+        scores = np.concatenate([cosines, snapshot.rows(outside_positions) @ vector])
+        text_ids = snapshot.text_of[positions[top(scores, limit)]]
+        return [int(text_id) for text_id in text_ids if text_id >= 0]
 
     def update_neighbours(
         self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None = None
@@ -123,7 +123,7 @@ class Neighbours:
             try:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
-                rows_missing = self._owned is not None and self._feed_all(spaces, enough)
+                has_missing_rows = self._owned is not None and self._feed_all(spaces, enough)
             except Day1Error:  # about the index's own files
                 raise
             except BaseException as error:  # a panic in Chroma is not an Exception
@@ -134,7 +134,7 @@ class Neighbours:
             if self._failed:
                 log.warning("Chroma answers again")
             self._failed = 0
-            return rows_missing
+            return has_missing_rows
 
     def forget(self, hashes: Collection[str]) -> None:
         """Do nothing: the table `forgotten` lists the rows to remove."""
@@ -155,11 +155,11 @@ class Neighbours:
         chance; after two in a row the folder is emptied and filled again.
         """
         self._shut()
-        with self._opening.open("ab") as marker:
-            if marker.tell() >= _ENDED:
+        with self._opening.open("ab") as marker_file:
+            if marker_file.tell() >= _ENDED:
                 log.warning("chroma/ failed to open repeatedly: it is emptied and filled again")
                 self._empty()
-            marker.write(b".")
+            marker_file.write(b".")
         self._generation = self._database.generation()
         self._client = _client(self._folder)
         for collection in self._client.list_collections():
@@ -210,14 +210,14 @@ class Neighbours:
         collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
     def _feed_all(self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None) -> bool:
-        rows_missing = False
+        has_missing_rows = False
         for space in spaces:
             for kind in KINDS:
                 if kind.text:
-                    rows_missing |= self._feed(space, kind, enough)
-                    if rows_missing and enough is not None and enough():
+                    has_missing_rows |= self._feed(space, kind, enough)
+                    if has_missing_rows and enough is not None and enough():
                         return True
-        return rows_missing
+        return has_missing_rows
 
     def _feed(self, space: VectorSpace, kind: Kind, enough: Callable[[], bool] | None) -> bool:
         """Add the next rows of a kind; return whether it may have more."""
@@ -225,9 +225,9 @@ class Neighbours:
         self._delete_forgotten(space, kind, collection)
         positions = self._not_fed(space, kind, _FED_IN_A_TICK)
         for start in range(0, len(positions), _FED_AT_ONCE):
-            batch = positions[start : start + _FED_AT_ONCE]
-            self._put(collection, batch, space)
-            self._mark(space, kind, batch[-1] + 1)
+            batch_positions = positions[start : start + _FED_AT_ONCE]
+            self._put(collection, batch_positions, space)
+            self._mark(space, kind, batch_positions[-1] + 1)
             if enough is not None and enough():
                 return True
         return len(positions) == _FED_IN_A_TICK
@@ -267,23 +267,27 @@ class Neighbours:
             )
 
     def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:
-        key = (space.number, kind.table)
+        space_and_kind = (space.number, kind.table)
         with self._database.reading() as connection:
             statement = "SELECT position FROM forgotten WHERE space = ? AND kind = ?"
-            forgotten_ids = [str(position) for (position,) in connection.execute(statement, key)]
+            forgotten_ids = [
+                str(position) for (position,) in connection.execute(statement, space_and_kind)
+            ]
         if forgotten_ids:
             collection.delete(ids=forgotten_ids)
             with self._database.writing() as connection:
                 statement = "DELETE FROM forgotten WHERE space = ? AND kind = ? AND position = ?"
-                connection.executemany(statement, [(*key, int(p)) for p in forgotten_ids])
+                connection.executemany(
+                    statement, [(*space_and_kind, int(row_id)) for row_id in forgotten_ids]
+                )
 
     def _lose(self, error: BaseException) -> None:
         """Close Chroma after an error, and set the time of the next attempt."""
         if not self._failed:
             log.warning("%s: %s", self._away, type(error).__name__)
         self._failed += 1
-        rest_s = min(2.0 ** min(self._failed, 16) - 2, self._longest_rest_s)
-        self._again = time.monotonic() + rest_s
+        pause_s = min(2.0 ** min(self._failed, 16) - 2, self._longest_rest_s)
+        self._again = time.monotonic() + pause_s
         self._shut()
         self._mend(error)
 

@@ -22,17 +22,21 @@ class ChromaAddress:
         Raises:
             InvalidRequest: the URL has no host, another scheme, or a path.
         """
-        parts = urlsplit(self.url)
+        url_parts = urlsplit(self.url)
         try:
-            is_complete = parts.hostname and (parts.port or 1)
+            is_complete = url_parts.hostname and (url_parts.port or 1)
         except ValueError:  # the port is not a number
             is_complete = None
-        if not is_complete or parts.scheme not in {"http", "https"} or parts.path.strip("/"):
+        if (
+            not is_complete
+            or url_parts.scheme not in {"http", "https"}
+            or url_parts.path.strip("/")
+        ):
             raise InvalidRequest("DAY1_INDEX__CHROMA_URL must be like http://chroma.example:8000.")
 
     @property
     def place(self) -> tuple[str, int, bool]:
         """The host, the port, and whether to use TLS."""
-        parts = urlsplit(self.url)
-        is_https = parts.scheme == "https"
-        return str(parts.hostname), parts.port or (443 if is_https else 80), is_https
+        url_parts = urlsplit(self.url)
+        is_https = url_parts.scheme == "https"
+        return str(url_parts.hostname), url_parts.port or (443 if is_https else 80), is_https

@@ -79,8 +79,8 @@ class ServerNeighbours(Neighbours):
                 " AND v.passage = CAST(substr(wanted.value, instr(wanted.value, '.') + 1) AS INT)",
                 (json.dumps(ids), kind.table, space.number),
             ).fetchall()
-        positions, places = np.array(rows, np.int64).reshape(-1, 2).T
-        return positions, places
+        positions, places_in_ids = np.array(rows, np.int64).reshape(-1, 2).T
+        return positions, places_in_ids
 
     def _put(self, collection: Any, positions: list[int], space: VectorSpace) -> None:
         with self._database.reading() as connection:
@@ -90,36 +90,35 @@ class ServerNeighbours(Neighbours):
                 " CROSS JOIN texts AS t ON t.id = v.text",
                 (json.dumps(positions), space.number),
             ).fetchall()
-        place_by_row_id = {
-            f"{text}.{passage}": (position, text) for text, passage, position in passage_rows
+        row_by_id = {
+            f"{text_hash}.{passage_number}": (position, text_hash)
+            for text_hash, passage_number, position in passage_rows
         }
         present_ids = (
-            set(collection.get(ids=list(place_by_row_id), include=[])["ids"])
-            if place_by_row_id
-            else set()
+            set(collection.get(ids=list(row_by_id), include=[])["ids"]) if row_by_id else set()
         )
-        new_by_row_id = {
-            row_id: row for row_id, row in place_by_row_id.items() if row_id not in present_ids
+        new_row_by_id = {
+            row_id: row for row_id, row in row_by_id.items() if row_id not in present_ids
         }
-        if new_by_row_id:
+        if new_row_by_id:
             collection.upsert(
-                ids=list(new_by_row_id),
+                ids=list(new_row_by_id),
                 embeddings=space.snapshot().rows(
-                    np.array([p for p, _ in new_by_row_id.values()], np.int64)
+                    np.array([row_position for row_position, _ in new_row_by_id.values()], np.int64)
                 ),
-                metadatas=[{"text": text} for _, text in new_by_row_id.values()],
+                metadatas=[{"text": text_hash} for _, text_hash in new_row_by_id.values()],
             )
 
     def _feed_all(self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None) -> bool:
         with self._guard:
-            hashes, self._forgotten = self._forgotten, set()
+            forgotten_hashes, self._forgotten = self._forgotten, set()
         try:
-            if hashes:
+            if forgotten_hashes:
                 for collection in self._collections.values():
-                    collection.delete(where={"text": {"$in": sorted(hashes)}})
+                    collection.delete(where={"text": {"$in": sorted(forgotten_hashes)}})
             return super()._feed_all(spaces, enough)
         except Exception:
-            self.forget(hashes)  # once more, at the next update
+            self.forget(forgotten_hashes)  # once more, at the next update
             raise
 
     def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:
@@ -138,14 +137,14 @@ def _client(address: ChromaAddress) -> Any:
     import httpx  # noqa: PLC0415 - the HTTP client that chromadb uses
     from chromadb.config import Settings  # noqa: PLC0415 - imported with it
 
-    host, port, secure = address.place
+    host, port, uses_tls = address.place
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
     # The client itself has no timeout.
     httpx.get(f"{address.url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_TIMEOUT_S)
     client: Any = chromadb.HttpClient(
         host,
         port,
-        ssl=secure,
+        ssl=uses_tls,
         headers=headers,
         settings=Settings(_env_file=None, anonymized_telemetry=False),
     )

@@ -116,15 +116,15 @@ class Database:
             IndexLost: the file was damaged; it is empty now.
             IndexBehind: the file cannot be opened.
         """
-        file: FileId | None = None
+        file_id: FileId | None = None
         connection = None
-        with self.trusting(lambda: file):
+        with self.trusting(lambda: file_id):
             try:
-                connection, file = self._borrow()
+                connection, file_id = self._borrow()
                 yield connection
             finally:
                 if connection is not None:
-                    self._give_back(connection, file)
+                    self._give_back(connection, file_id)
 
     @contextmanager
     def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
@@ -172,7 +172,9 @@ class Database:
             IndexBehind: the folder may not be written.
         """
         if self.read_only:
-            raise IndexBehind("The index is damaged, and the folder is read-only.")
+            raise IndexBehind(
+                "The index is damaged, and the folder is read-only: give this user write access."
+            )
         with self._making.held(wait=True), usable(FILE):
             if self._identity() == (file or self._file):
                 log.warning("the index is damaged: it is deleted and built again")
@@ -183,9 +185,9 @@ class Database:
     def close(self) -> None:
         """Close connections that are not in use, and write the WAL back into the file."""
         with self._guard:
-            free, self._free, self._file = self._free, [], None
-        for number, connection in enumerate(free):
-            if number == 0 and not self.read_only:
+            free_connections, self._free, self._file = self._free, [], None
+        for index, connection in enumerate(free_connections):
+            if index == 0 and not self.read_only:
                 _checkpoint(connection)
             connection.close()
 
@@ -196,18 +198,18 @@ class Database:
 
     def _identity(self) -> FileId | None:
         try:
-            status = self._path.stat()
+            file_status = self._path.stat()
         except FileNotFoundError:
             return None
-        return status.st_dev, status.st_ino
+        return file_status.st_dev, file_status.st_ino
 
     def _borrow(self) -> tuple[sqlite3.Connection, FileId | None]:
         try:
-            file = self._identity()
+            file_id = self._identity()
             with self._guard:
-                if file is not None and file == self._file and self._free:
-                    return self._free.pop(), file
-                stale_connections = self._free if file != self._file else []
+                if file_id is not None and file_id == self._file and self._free:
+                    return self._free.pop(), file_id
+                stale_connections = self._free if file_id != self._file else []
                 if stale_connections:
                     self._free = []
             for connection in stale_connections:
@@ -242,44 +244,44 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
         )
-        file = self._identity()
+        file_id = self._identity()
         try:
             self._prepare(connection)
             generation = connection.execute(_GENERATION).fetchone()[0]
         except BaseException:
             connection.close()
             with self._guard:
-                self._file = file
+                self._file = file_id
             raise
         with self._guard:
-            self._file, self._generation = file, generation
-        return connection, file
+            self._file, self._generation = file_id, generation
+        return connection, file_id
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-        if names and not names >= _OF_EVERY_VERSION:
-            if 2 * len(names & _own_names()) > len(names):
+        schema_names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+        if schema_names and not schema_names >= _OF_EVERY_VERSION:
+            if 2 * len(schema_names & _own_names()) > len(schema_names):
                 raise _NotOurs  # our file, with a damaged name
             raise IndexBehind(FOREIGN, file=FILE)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _VERSION) or (self.read_only and version == 0):
+        schema_version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if schema_version not in (0, _VERSION) or (self.read_only and schema_version == 0):
             raise _NotOurs
         if self.read_only:
             return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
-        if version == 0:
+        if schema_version == 0:
             make_tables(connection)
         connection.execute("SELECT count(*) FROM meta").fetchone()
 
     def _translate(self, error: Exception, file: FileId | None) -> NoReturn:
-        name = error_name(error)
+        name_of_error = error_name(error)
         if isinstance(error, _NotOurs) or is_certain_damage(error):
             self.lose(file)
         if self._mistrusted or not is_damage(error):
-            raise IndexBehind(UNUSABLE, file=FILE, engine_code=name) from error
-        log.warning("reading the index raised %s", name)
+            raise IndexBehind(UNUSABLE, file=FILE, engine_code=name_of_error) from error
+        log.warning("reading the index raised %s", name_of_error)
         self._mistrusted = not self.read_only
         self.lose(file)
 
@@ -355,13 +357,13 @@ def _own_names() -> frozenset[str]:
     """Return the names of all tables and indexes of `index.db`."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection)
-        names = connection.execute("SELECT name FROM sqlite_schema")
-        return frozenset(name for (name,) in names)
+        name_rows = connection.execute("SELECT name FROM sqlite_schema")
+        return frozenset(name for (name,) in name_rows)
 
 
 def edition_of(connection: sqlite3.Connection) -> str:
     """Return the value of `Database.edition` as a connection reads it."""
-    return ".".join(value for (value,) in connection.execute(_GENERATION))
+    return ".".join(meta_value for (meta_value,) in connection.execute(_GENERATION))
 
 
 def changed_edition(connection: sqlite3.Connection) -> None:
@@ -375,8 +377,11 @@ def fts5_expression(match: Match) -> str:
     if match.how == "phrase":
         return '"{}"'.format(match.words.replace('"', '""'))
     operator = " AND " if match.how == "all" else " OR "
-    parts = ((part.how, fts5_expression(part)) for part in match.parts)
-    return operator.join(part if form == "phrase" else f"({part})" for form, part in parts)
+    expressions = (
+        fts5_expression(part) if part.how == "phrase" else f"({fts5_expression(part)})"
+        for part in match.parts
+    )
+    return operator.join(expressions)
 
 
 def words_of(table: str) -> str:

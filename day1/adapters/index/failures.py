@@ -52,5 +52,5 @@ def usable(file: str) -> Iterator[None]:
 
 def behind(error: OSError, file: str) -> IndexBehind:
     """Build the error for a file of the index that the system does not let us use."""
-    code = errno.errorcode.get(error.errno or 0, "")
-    return IndexBehind(UNUSABLE, file=file, engine_code=code)
+    errno_name = errno.errorcode.get(error.errno or 0, "")
+    return IndexBehind(UNUSABLE, file=file, engine_code=errno_name)

@@ -56,13 +56,13 @@ class LocalIndex:
         """
         self.read_only = read_only
         self._database = Database(folder, read_only=read_only, wait_s=_WAIT_S)
-        neighbours = None
+        make_neighbours = None
         if chroma and not read_only:
-            neighbours = partial(_neighbours, self._database, chroma_server)
+            make_neighbours = partial(_neighbours, self._database, chroma_server)
         self.generation = self._database.generation
         self.edition = self._database.edition
         self.words = SqliteWords(self._database)
-        self.vectors = FileVectors(self._database, neighbours, chroma_above)
+        self.vectors = FileVectors(self._database, make_neighbours, chroma_above)
 
     def in_memory(self) -> MemoryIndex:
         """Make an empty index of words in main memory, which uses no files."""
@@ -72,33 +72,33 @@ class LocalIndex:
         """Count the bytes of words and vectors on disk, without Chroma's own files."""
         folder = self._database.folder
         files = [*folder.glob(f"{FILE}*"), *folder.glob(f"{VECTORS}/*")]
-        total = 0
+        total_bytes = 0
         for file in files:
             with suppress(OSError):  # deleted meanwhile
-                total += file.stat().st_size
-        return total
+                total_bytes += file.stat().st_size
+        return total_bytes
 
     def check(self) -> None:
         """Read the whole index and compare hashes and checksums; delete it if damaged."""
         with self._database.reading() as connection:
-            is_whole = is_sound(connection, read_only=self.read_only)
-        if not is_whole:
+            is_undamaged = is_sound(connection, read_only=self.read_only)
+        if not is_undamaged:
             self._database.lose()
         self.vectors.check()
 
     def forget(self, hashes: Collection[str]) -> None:
         """Delete words and vectors of texts of all kinds, by content hash."""
-        kind_by_text: dict[TextId, Kind] = {}
+        kind_by_text_id: dict[TextId, Kind] = {}
         for kind in KINDS:
             if kind.text:
-                text_by_hash = self.words.known(kind, list(hashes))
-                kind_by_text |= dict.fromkeys(text_by_hash.values(), kind)
+                text_id_by_hash = self.words.known(kind, list(hashes))
+                kind_by_text_id |= dict.fromkeys(text_id_by_hash.values(), kind)
         # Words last: if this stops halfway, the texts are still found and forgotten later.
-        self.vectors.forget(kind_by_text, hashes)
-        if kind_by_text:
+        self.vectors.forget(kind_by_text_id, hashes)
+        if kind_by_text_id:
             with self._database.writing() as connection:
-                for text, kind in kind_by_text.items():
-                    words.forget(connection, kind, text)
+                for text_id, kind in kind_by_text_id.items():
+                    words.forget(connection, kind, text_id)
             self._database.checkpoint()
 
     def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
@@ -134,12 +134,12 @@ def chroma_trouble(folder: Path) -> str | None:
         return "chroma is not a folder: move it away"
     try:
         with (chroma_folder / "chroma.sqlite3").open("rb") as file:
-            head = file.read(len(_SQLITE))
+            first_bytes = file.read(len(_SQLITE))
     except FileNotFoundError:
         return None
     except OSError as exc:
         return f"chroma/ cannot be read: {exc.strerror}"
-    if head == _SQLITE and _is_whole(chroma_folder / "chroma.sqlite3"):
+    if first_bytes == _SQLITE and _is_whole(chroma_folder / "chroma.sqlite3"):
         return None
     return "chroma/chroma.sqlite3 is damaged: the next server empties and fills it again"
 

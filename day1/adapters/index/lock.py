@@ -26,21 +26,21 @@ class FileLock:
             IndexBehind: the file cannot be made or opened, or another has held it for too long.
         """
         with usable(self._path.name):
-            handle = flock.take(self._path, self._limit_s if wait else 0.0)
-        if handle is None and wait:
+            lock_handle = flock.take(self._path, self._limit_s if wait else 0.0)
+        if lock_handle is None and wait:
             raise IndexBehind(
                 f"Another process has held {self._path.name} for {self._limit_s:g} s; try again.",
                 file=self._path.name,
                 engine_code="EAGAIN",
             )
-        return handle
+        return lock_handle
 
     @contextmanager
     def held(self, *, wait: bool) -> Iterator[bool]:
         """Hold the lock during the block; yields False if it was not free."""
-        handle = self.take(wait=wait)
+        lock_handle = self.take(wait=wait)
         try:
-            yield handle is not None
+            yield lock_handle is not None
         finally:
-            if handle is not None:
-                os.close(handle)
+            if lock_handle is not None:
+                os.close(lock_handle)

@@ -38,7 +38,7 @@ _MAX_POSTINGS = 4_000_000
 _MAX_ADDED = 500
 """New texts with a term up to which these are read; with more, all of its postings are."""
 _PLACES = 2**32
-"""Above any place of a stem in a text."""
+"""A number that is greater than any place of a stem in a text."""
 
 Integers = NDArray[np.int32]
 Scores = NDArray[np.float64]
@@ -104,9 +104,9 @@ class PostingLists:
         sizes_and_lists = self._read(connection, kind, terms)
         if sizes_and_lists is None:
             return None
-        sizes, lists = sizes_and_lists
+        sizes, postings_of_terms = sizes_and_lists
         scores = np.zeros(sizes.last + 1)
-        for postings in lists:
+        for postings in postings_of_terms:
             scores[postings.texts] += postings.scores(sizes)
         matching_texts = np.flatnonzero(scores)
         if len(matching_texts) > limit:
@@ -126,18 +126,18 @@ class PostingLists:
         sizes_and_lists = self._read(connection, kind, terms)
         if sizes_and_lists is None:
             return None
-        sizes, lists = sizes_and_lists
+        sizes, postings_of_terms = sizes_and_lists
         wanted_texts = np.unique(np.asarray(texts, np.int32))
 
         def among_wanted(postings: _Postings) -> dict[TextId, float]:
             # The list is long and sorted, and few texts are wanted.
-            begins = np.searchsorted(postings.texts, wanted_texts)
-            ends = np.searchsorted(postings.texts, wanted_texts, side="right")
-            places: NDArray[np.intp] = begins[begins < ends]
+            first_places = np.searchsorted(postings.texts, wanted_texts)
+            end_places = np.searchsorted(postings.texts, wanted_texts, side="right")
+            places: NDArray[np.intp] = first_places[first_places < end_places]
             scores = postings.scores(sizes, places).tolist()
             return dict(zip(postings.texts[places].tolist(), scores, strict=True))
 
-        return [among_wanted(postings) for postings in lists]
+        return [among_wanted(postings) for postings in postings_of_terms]
 
     def _read(
         self, connection: sqlite3.Connection, kind: Kind, terms: Sequence[str]
@@ -154,84 +154,101 @@ class PostingLists:
             if edition != self._edition:
                 self._sizes, self._postings, self._edition = {}, OrderedDict(), edition
             sizes = self._sizes_now(connection, words_of(kind.table))
-            lists = [self._postings_now(connection, kind, term, sizes.last) for term in terms]
+            postings_of_terms = [
+                self._postings_now(connection, kind, term, sizes.last) for term in terms
+            ]
             connection.execute("COMMIT")
             self._shrink()
-            return sizes, lists
+            return sizes, postings_of_terms
         finally:
             self._guard.release()
 
     def _sizes_now(self, connection: sqlite3.Connection, words: str) -> _Sizes:
         """Return the sizes of all texts; those of new ones are read."""
-        known_sizes = self._sizes.get(words, _Sizes())
-        total, length = extent(connection, words)
-        if (total, length) != (known_sizes.total, known_sizes.length):
+        cached_sizes = self._sizes.get(words, _Sizes())
+        text_total, stem_total = extent(connection, words)
+        if (text_total, stem_total) != (cached_sizes.total, cached_sizes.length):
             statement = f"SELECT id, sz FROM {words}_docsize WHERE id > ? ORDER BY id"  # noqa: S608 - our own names
-            rows = connection.execute(statement, (known_sizes.last,)).fetchall()
-            last_text = rows[-1][0] if rows else known_sizes.last
-            sizes = np.zeros(last_text + 1, np.int32)
-            sizes[: len(known_sizes.of)] = known_sizes.of
-            sizes[[number for number, _ in rows]] = [decoded_varints(size)[0] for _, size in rows]
-            known_sizes = self._sizes[words] = _Sizes(total, length, sizes)
-        return known_sizes
+            rows = connection.execute(statement, (cached_sizes.last,)).fetchall()
+            last_number = rows[-1][0] if rows else cached_sizes.last
+            size_by_number = np.zeros(last_number + 1, np.int32)
+            size_by_number[: len(cached_sizes.of)] = cached_sizes.of
+            size_by_number[[text_number for text_number, _ in rows]] = [
+                decoded_varints(encoded_size)[0] for _, encoded_size in rows
+            ]
+            cached_sizes = self._sizes[words] = _Sizes(text_total, stem_total, size_by_number)
+        return cached_sizes
 
     def _postings_now(
         self, connection: sqlite3.Connection, kind: Kind, term: str, last: int
     ) -> _Postings:
         """Return the postings of a term; those of new texts, up to the number `last`, are read."""
-        key = (words_of(kind.table), term)
-        postings = self._postings.pop(key, None)
+        table_and_term = (words_of(kind.table), term)
+        postings = self._postings.pop(table_and_term, None)
         if postings is None:
             postings = self._all_postings(connection, kind, term, last)
         elif postings.last < last:
             postings = self._extended(connection, kind, term, postings, last)
-        self._postings[key] = postings
+        self._postings[table_and_term] = postings
         return postings
 
     def _extended(
         self, connection: sqlite3.Connection, kind: Kind, term: str, known: _Postings, last: int
     ) -> _Postings:
         """Add the postings of new texts."""
-        words = words_of(kind.table)
+        words_table = words_of(kind.table)
         matching_rows = connection.execute(
-            f"SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?",  # noqa: S608 - our own names
+            f"SELECT rowid FROM {words_table}"  # noqa: S608 - our own names
+            f" WHERE {words_table} MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?",
             (fts5_expression(phrase(term)), known.last, _MAX_ADDED + 1),
         )
-        new_numbers = [number for (number,) in matching_rows]
-        if len(new_numbers) > _MAX_ADDED:
+        matching_numbers = [text_number for (text_number,) in matching_rows]
+        if len(matching_numbers) > _MAX_ADDED:
             return self._all_postings(connection, kind, term, last)
-        rows = texts_of(connection, kind, new_numbers)
-        cut_term, *cut_texts = self._stemmer.cut([term, *(text for _, text in rows)])
-        new_texts = np.array([number for number, _ in rows], np.int32)
-        new_times = np.array([times(cut_term, cut_text) for cut_text in cut_texts], np.int32)
+        numbers_and_texts = texts_of(connection, kind, matching_numbers)
+        term_stems, *stems_of_texts = self._stemmer.cut(
+            [term, *(text for _, text in numbers_and_texts)]
+        )
+        new_text_numbers = np.array([text_number for text_number, _ in numbers_and_texts], np.int32)
+        new_times = np.array(
+            [times(term_stems, text_stems) for text_stems in stems_of_texts], np.int32
+        )
         return _Postings(
-            np.concatenate([known.texts, new_texts]), np.concatenate([known.times, new_times]), last
+            np.concatenate([known.texts, new_text_numbers]),
+            np.concatenate([known.times, new_times]),
+            last,
         )
 
     def _all_postings(
         self, connection: sqlite3.Connection, kind: Kind, term: str, last: int
     ) -> _Postings:
         """Read all postings of a term: a phrase is where its stems follow one another."""
-        words = words_of(kind.table)
+        words_table = words_of(kind.table)
         connection.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{words}_stems"
-            f" USING fts5vocab (main, {words}, instance)"
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{words_table}_stems"
+            f" USING fts5vocab (main, {words_table}, instance)"
         )
-        statement = f"SELECT doc, offset FROM temp.{words}_stems WHERE term = ?"  # noqa: S608 - our own names
-        starts: NDArray[np.int64] | None = None
-        for distance, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
+        statement = f"SELECT doc, offset FROM temp.{words_table}_stems WHERE term = ?"  # noqa: S608 - our own names
+        term_starts: NDArray[np.int64] | None = None
+        for stem_index, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
             rows = connection.execute(statement, (stem,)).fetchall()
             texts_and_offsets = np.array(rows, np.int64).reshape(-1, 2)
-            places = texts_and_offsets[:, 0] * _PLACES + texts_and_offsets[:, 1] - distance
-            starts = places if starts is None else np.intersect1d(starts, places)
-        if starts is None:
-            starts = np.empty(0, np.int64)
-        texts, counts = np.unique(starts // _PLACES, return_counts=True)
-        return _Postings(texts.astype(np.int32), counts.astype(np.int32), last)
+            possible_starts = (
+                texts_and_offsets[:, 0] * _PLACES + texts_and_offsets[:, 1] - stem_index
+            )
+            term_starts = (
+                possible_starts
+                if term_starts is None
+                else np.intersect1d(term_starts, possible_starts)
+            )
+        if term_starts is None:
+            term_starts = np.empty(0, np.int64)
+        text_numbers, term_counts = np.unique(term_starts // _PLACES, return_counts=True)
+        return _Postings(text_numbers.astype(np.int32), term_counts.astype(np.int32), last)
 
     def _shrink(self) -> None:
         """Forget the terms that were not used for longest, until the rest fits."""
-        cached_postings = sum(len(postings.texts) for postings in self._postings.values())
-        while cached_postings > _MAX_POSTINGS and len(self._postings) > 1:
-            _, forgotten = self._postings.popitem(last=False)
-            cached_postings -= len(forgotten.texts)
+        posting_count = sum(len(postings.texts) for postings in self._postings.values())
+        while posting_count > _MAX_POSTINGS and len(self._postings) > 1:
+            _, removed_postings = self._postings.popitem(last=False)
+            posting_count -= len(removed_postings.texts)

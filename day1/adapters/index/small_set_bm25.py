@@ -58,19 +58,27 @@ class SmallSetBm25:
 
         `edition` changes when text numbers get another meaning or none.
         """
-        total, length = extent(connection, words_of(kind.table))
-        if total < _FEW * len(texts):
+        text_total, stem_total = extent(connection, words_of(kind.table))
+        if text_total < _FEW * len(texts):
             return None
         with self._guard:
             self._learn(connection, edition, kind, terms, texts)
-            cached_texts = [(text, *self._texts[text]) for text in texts if text in self._texts]
-            scores = []
+            cached_texts = [
+                (text_id, *self._texts[text_id]) for text_id in texts if text_id in self._texts
+            ]
+            scores_of_terms = []
             for term in terms:
-                stem = self._stems[term]
-                matching_texts = [entry for entry in cached_texts if stem and stem in entry[2]]
-                weight = self._weight(connection, kind, term, total) if matching_texts else 0.0
-                scores.append(_scores(stem, matching_texts, weight, length / total))
-            return scores
+                term_stems = self._stems[term]
+                matching_texts = [
+                    cached_text
+                    for cached_text in cached_texts
+                    if term_stems and term_stems in cached_text[2]
+                ]
+                weight = self._weight(connection, kind, term, text_total) if matching_texts else 0.0
+                scores_of_terms.append(
+                    _scores(term_stems, matching_texts, weight, stem_total / text_total)
+                )
+            return scores_of_terms
 
     def apart(
         self,
@@ -83,15 +91,21 @@ class SmallSetBm25:
         """Return the answer of `Words.each` as if the index had no other texts."""
         with self._guard:
             self._learn(connection, edition, kind, terms, texts)
-            cached_texts = [(text, *self._texts[text]) for text in texts if text in self._texts]
-            length = sum(size for _, size, _ in cached_texts) / max(1, len(cached_texts))
-            scores = []
+            cached_texts = [
+                (text_id, *self._texts[text_id]) for text_id in texts if text_id in self._texts
+            ]
+            mean_size = sum(size for _, size, _ in cached_texts) / max(1, len(cached_texts))
+            scores_of_terms = []
             for term in terms:
-                stem = self._stems[term]
-                matching_texts = [entry for entry in cached_texts if stem and stem in entry[2]]
+                term_stems = self._stems[term]
+                matching_texts = [
+                    cached_text
+                    for cached_text in cached_texts
+                    if term_stems and term_stems in cached_text[2]
+                ]
                 weight = weight_of(len(matching_texts), len(cached_texts))
-                scores.append(_scores(stem, matching_texts, weight, length))
-            return scores
+                scores_of_terms.append(_scores(term_stems, matching_texts, weight, mean_size))
+            return scores_of_terms
 
     def _learn(
         self,
@@ -111,23 +125,26 @@ class SmallSetBm25:
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
         """Add the stems of new texts to the cache."""
-        new_texts = [text for text in texts if text not in self._texts]
-        for start in range(0, len(new_texts), _AT_ONCE):
-            rows = texts_of(connection, kind, new_texts[start : start + _AT_ONCE])
-            stems = self._stemmer.cut([text for _, text in rows])
-            for (number, _), text_stems in zip(rows, stems, strict=True):
-                self._texts[number] = size_of(text_stems), text_stems
+        new_text_ids = [text_id for text_id in texts if text_id not in self._texts]
+        for start in range(0, len(new_text_ids), _AT_ONCE):
+            rows = texts_of(connection, kind, new_text_ids[start : start + _AT_ONCE])
+            stems_of_texts = self._stemmer.cut([text for _, text in rows])
+            for (text_id, _), text_stems in zip(rows, stems_of_texts, strict=True):
+                self._texts[text_id] = size_of(text_stems), text_stems
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
         """Return the weight of a term; the number of texts that have it is remembered.
 
         The number is counted again when so many texts came or went that it may differ by a tenth.
         """
-        counted, frequency = self._counts.get((kind.table, term), (-1, 0))
-        if counted < 0 or abs(total - counted) * 10 > frequency:
-            counted, frequency = total, self._having(connection, words_of(kind.table), term, total)
-            self._counts[kind.table, term] = counted, frequency
-        return weight_of(frequency, counted)
+        total_when_counted, frequency = self._counts.get((kind.table, term), (-1, 0))
+        if total_when_counted < 0 or abs(total - total_when_counted) * 10 > frequency:
+            total_when_counted, frequency = (
+                total,
+                self._having(connection, words_of(kind.table), term, total),
+            )
+            self._counts[kind.table, term] = total_when_counted, frequency
+        return weight_of(frequency, total_when_counted)
 
     def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
         """Return how many texts have a term: counted, or estimated when there are many.
@@ -135,37 +152,48 @@ class SmallSetBm25:
         FTS5 needs longer to count more texts. The number is estimated if the oldest and the newest
         of many texts have the term about equally often.
         """
-        matching = f"FROM {words} WHERE {words} MATCH ?"
-        expression = fts5_expression(phrase(term))
-        among, numbers = list[int](), self._spread(connection, words, total)
-        for order, outermost in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
-            count, end = connection.execute(
-                f"SELECT count(*), {outermost}(rowid)"  # noqa: S608 - our own names
-                f" FROM (SELECT rowid {matching} ORDER BY rowid {order} LIMIT {_END})",
-                (expression,),
+        from_clause = f"FROM {words} WHERE {words} MATCH ?"
+        match_expression = fts5_expression(phrase(term))
+        sample_counts, sampled_numbers = list[int](), self._spread(connection, words, total)
+        for sort_order, aggregate_function in (
+            (("ASC", "max"), ("DESC", "min")) if total > _MANY else ()
+        ):
+            read_count, last_number = connection.execute(
+                f"SELECT count(*), {aggregate_function}(rowid)"  # noqa: S608 - our own names
+                f" FROM (SELECT rowid {from_clause} ORDER BY rowid {sort_order} LIMIT {_END})",
+                (match_expression,),
             ).fetchone()
-            if count < _END:
-                return int(count)
-            older_count = bisect_right(numbers, end)
-            among.append(older_count if order == "ASC" else len(numbers) - older_count)
-            if among[0] * 2 > len(numbers):
+            if read_count < _END:
+                return int(read_count)
+            samples_up_to_last = bisect_right(sampled_numbers, last_number)
+            sample_counts.append(
+                samples_up_to_last
+                if sort_order == "ASC"
+                else len(sampled_numbers) - samples_up_to_last
+            )
+            if sample_counts[0] * 2 > len(sampled_numbers):
                 break
-        if among[1:] and 0 < max(among) <= 2 * min(among):
-            return min(total, 2 * _END * len(numbers) // sum(among))
-        return int(connection.execute(f"SELECT count(*) {matching}", (expression,)).fetchone()[0])
+        if sample_counts[1:] and 0 < max(sample_counts) <= 2 * min(sample_counts):
+            return min(total, 2 * _END * len(sampled_numbers) // sum(sample_counts))
+        return int(
+            connection.execute(f"SELECT count(*) {from_clause}", (match_expression,)).fetchone()[0]
+        )
 
     def _spread(self, connection: sqlite3.Connection, words: str, total: int) -> list[int]:
         """Return the numbers of sampled texts; read again when a tenth of them came or went."""
-        counted, numbers = self._numbers.get(words, (0, []))
-        if total > _MANY and abs(total - counted) * 10 > counted:
+        total_when_read, sampled_numbers = self._numbers.get(words, (0, []))
+        if total > _MANY and abs(total - total_when_read) * 10 > total_when_read:
             statement = f"SELECT id FROM {words}_docsize WHERE id % {_EACH} = 0 ORDER BY id"  # noqa: S608
-            numbers = [number for (number,) in connection.execute(statement)]
-            self._numbers[words] = total, numbers
-        return numbers
+            sampled_numbers = [number for (number,) in connection.execute(statement)]
+            self._numbers[words] = total, sampled_numbers
+        return sampled_numbers
 
 
 def _scores(
     stem: str, matching: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
 ) -> dict[TextId, float]:
     """Compute the BM25 of texts with a stem, given each text's size and stems."""
-    return {text: bm25(weight, times(stem, cut), size, mean_size) for text, size, cut in matching}
+    return {
+        text_id: bm25(weight, times(stem, text_stems), size, mean_size)
+        for text_id, size, text_stems in matching
+    }

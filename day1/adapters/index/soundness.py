@@ -36,14 +36,16 @@ def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
     """
     for kind in KINDS if not read_only else ():
         if kind.text:
-            words = words_of(kind.table)
-            connection.execute(f"INSERT INTO {words} ({words}) VALUES ('integrity-check')")  # noqa: S608 - our own names
+            words_table = words_of(kind.table)
+            connection.execute(
+                f"INSERT INTO {words_table} ({words_table}) VALUES ('integrity-check')"  # noqa: S608 - our own names
+            )
     connection.execute("BEGIN")  # otherwise concurrent writes would look like damage
     if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         return False
-    texts = connection.execute("SELECT content_hash, text FROM texts")
+    text_rows = connection.execute("SELECT content_hash, text FROM texts")
     return (
-        all(content_hash(text) == stored_hash for stored_hash, text in texts)
+        all(content_hash(text) == stored_hash for stored_hash, text in text_rows)
         and connection.execute(_SPACES_AT_ODDS).fetchone() is None
         and _words_are_sound(connection)
     )
@@ -51,29 +53,30 @@ def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
 
 def _words_are_sound(connection: sqlite3.Connection) -> bool:
     """Whether the full-text index of each kind equals one built again from its texts."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        make_tables(fresh)
-        fresh.execute("BEGIN")
-        return all(_are_same(connection, fresh, kind) for kind in KINDS if kind.text)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as rebuilt_index:
+        make_tables(rebuilt_index)
+        rebuilt_index.execute("BEGIN")
+        return all(_are_same(connection, rebuilt_index, kind) for kind in KINDS if kind.text)
 
 
 def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: Kind) -> bool:
     """Compare the places of terms and the lengths of texts in two full-text indexes."""
-    words, databases = words_of(kind.table), (connection, fresh)
+    words_table, databases = words_of(kind.table), (connection, fresh)
     fresh.executemany(
-        f"INSERT INTO {words} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
+        f"INSERT INTO {words_table} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
         connection.execute("SELECT id, text FROM texts WHERE kind = ?", (kind.table,)),
     )
     for database in databases:  # removed when the transaction is rolled back
         database.execute(
-            f"CREATE VIRTUAL TABLE temp.{words}_terms USING fts5vocab (main, {words}, instance)"
+            f"CREATE VIRTUAL TABLE temp.{words_table}_terms"
+            f" USING fts5vocab (main, {words_table}, instance)"
         )
     for statement in (
-        f"SELECT term, doc, offset FROM temp.{words}_terms",  # noqa: S608 - our own names
-        f"SELECT id, sz FROM {words}_docsize ORDER BY id",  # noqa: S608 - our own names
-        f"SELECT k, v FROM {words}_config ORDER BY k",  # noqa: S608 - our own names
+        f"SELECT term, doc, offset FROM temp.{words_table}_terms",  # noqa: S608 - our own names
+        f"SELECT id, sz FROM {words_table}_docsize ORDER BY id",  # noqa: S608 - our own names
+        f"SELECT k, v FROM {words_table}_config ORDER BY k",  # noqa: S608 - our own names
     ):
         row_pairs = zip_longest(*(database.execute(statement) for database in databases))
-        if not all(entry == expected for entry, expected in row_pairs):
+        if not all(row == expected_row for row, expected_row in row_pairs):
             return False
-    return extent(connection, words) == extent(fresh, words)
+    return extent(connection, words_table) == extent(fresh, words_table)

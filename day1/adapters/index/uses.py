@@ -67,8 +67,11 @@ class FileUses(Uses):
             return
         with self._usable(), self._opened() as connection, connection:
             connection.execute(_TABLE)
-            rows = enumerate(row_ids)
-            connection.executemany(_ADD_SHOWN, [(i, branch_id, int(n < USED), at) for n, i in rows])
+            ranked_ids = enumerate(row_ids)
+            connection.executemany(
+                _ADD_SHOWN,
+                [(row_id, branch_id, int(rank < USED), at) for rank, row_id in ranked_ids],
+            )
 
     @override
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
@@ -81,10 +84,10 @@ class FileUses(Uses):
     @override
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         try:
-            status = self._path.stat()
+            file_status = self._path.stat()
         except OSError:
             return {}
-        file_state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
+        file_state = (count, file_status.st_ino, file_status.st_size, file_status.st_mtime_ns)
         cached_state, most_shown = self._most.get(branches, ((), {}))
         if file_state != cached_state:
             most_used = self._read(branches, None, _MOST_USED, count)
@@ -157,8 +160,8 @@ class FileUses(Uses):
 
     def _identity(self) -> tuple[int, int] | None:
         with suppress(FileNotFoundError):
-            status = self._path.stat()
-            return status.st_dev, status.st_ino
+            file_status = self._path.stat()
+            return file_status.st_dev, file_status.st_ino
         return None
 
     def _move_aside(self) -> None:
@@ -177,17 +180,21 @@ def _counted(
 ) -> dict[str, Use]:
     """Read how often and when memories were shown on these branches; None: on all branches."""
     present_tables_query = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
-    names = {name for (name,) in connection.execute(present_tables_query)}
-    tables = ["SELECT * FROM shown"] if "shown" in names else []
-    tables += [_EARLIER] if "uses" in names and branches is None else []
-    if not tables:
+    table_names = {name for (name,) in connection.execute(present_tables_query)}
+    table_queries = ["SELECT * FROM shown"] if "shown" in table_names else []
+    table_queries += [_EARLIER] if "uses" in table_names and branches is None else []
+    if not table_queries:
         return {}
-    limits = {_ON_BRANCHES: branches, _OF_ROWS: row_ids}
-    lists = {where: json.dumps(sorted(ids)) for where, ids in limits.items() if ids is not None}
-    condition = " AND ".join(lists) or "TRUE"
-    statement = _ALL.format(" UNION ALL ".join(tables), condition) + order
-    rows = connection.execute(statement, (*lists.values(), *limit))
-    return {as_text(row_id): _use(times, last) for row_id, times, last in rows}
+    ids_by_condition = {_ON_BRANCHES: branches, _OF_ROWS: row_ids}
+    ids_json_by_condition = {
+        id_condition: json.dumps(sorted(ids))
+        for id_condition, ids in ids_by_condition.items()
+        if ids is not None
+    }
+    where_clause = " AND ".join(ids_json_by_condition) or "TRUE"
+    statement = _ALL.format(" UNION ALL ".join(table_queries), where_clause) + order
+    rows = connection.execute(statement, (*ids_json_by_condition.values(), *limit))
+    return {as_text(row_id): _use(times, last_shown) for row_id, times, last_shown in rows}
 
 
 def _use(times: object, last: object) -> Use:

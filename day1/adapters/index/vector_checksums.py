@@ -47,22 +47,27 @@ class VectorChecksums:
         if not len(checked_positions):
             return False
         # As bytes: indexing a mapped array costs four times as much as the checksum.
-        rows, width = np.asarray(matrix).data.cast("B"), matrix.strides[0]
-        pairs = zip(checked_positions.tolist(), checksums[checked_positions].tolist(), strict=True)
-        return any(crc32(rows[p * width : (p + 1) * width]) != sum_ for p, sum_ in pairs)
+        matrix_bytes, row_bytes = np.asarray(matrix).data.cast("B"), matrix.strides[0]
+        positions_and_sums = zip(
+            checked_positions.tolist(), checksums[checked_positions].tolist(), strict=True
+        )
+        return any(
+            crc32(matrix_bytes[position * row_bytes : (position + 1) * row_bytes]) != checksum
+            for position, checksum in positions_and_sums
+        )
 
 
 def put(file: Path, data: bytes, offset: int) -> None:
     """Write bytes into a file at an offset, durably; make the file if it is missing."""
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file_handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        unwritten = memoryview(data)
-        while unwritten:
-            written = os.pwrite(handle, unwritten, offset)
-            unwritten, offset = unwritten[written:], offset + written
-        os.fsync(handle)
+        unwritten_bytes = memoryview(data)
+        while unwritten_bytes:
+            bytes_written = os.pwrite(file_handle, unwritten_bytes, offset)
+            unwritten_bytes, offset = unwritten_bytes[bytes_written:], offset + bytes_written
+        os.fsync(file_handle)
     finally:
-        os.close(handle)
+        os.close(file_handle)
 
 
 def are_in_order(texts: NDArray[np.int64], passages: NDArray[np.int64]) -> bool:
@@ -72,13 +77,13 @@ def are_in_order(texts: NDArray[np.int64], passages: NDArray[np.int64]) -> bool:
     """
     if not len(texts):
         return True
-    begins = passages == 0
-    follows = (texts[1:] == texts[:-1]) & (passages[1:] == passages[:-1] + 1)
-    first = texts[begins]
+    is_first_passage = passages == 0
+    continues_text = (texts[1:] == texts[:-1]) & (passages[1:] == passages[:-1] + 1)
+    starting_texts = texts[is_first_passage]
     return bool(
-        begins[0]
-        and (begins[1:] | follows).all()
-        and len(np.unique(first)) == len(first)
+        is_first_passage[0]
+        and (is_first_passage[1:] | continues_text).all()
+        and len(np.unique(starting_texts)) == len(starting_texts)
         and texts.min() > 0
         and texts.max() < _MOST_TEXTS
     )

@@ -31,22 +31,22 @@ _Number = TypeVar("_Number", np.int64, np.float32)
 _ROWS_AT_ONCE = 512
 """Maximum number of scattered rows compared at once: more do not fit into the processor's cache."""
 _FEW_PAIRS = 40_000
-"""Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
-wait 30 ms for these where other processes have the cores."""
+"""Maximum number of pairs of vectors that are compared one by one: BLAS would use several threads,
+and wait 30 ms for these where other processes have the cores."""
 _PART = 4_096
-"""Rows that are compared with a vector at once."""
+"""Number of rows that are compared with a vector at once."""
 _ONE_THREAD = 30_000
-"""Rows up to which one thread compares them: a second one is not worth its start."""
+"""Number of rows up to which one thread compares them: a second is not worth its start."""
 _WASTE = 3
-"""A range of rows up to so many times the wanted ones is read whole, which is quicker."""
+"""A range of rows is read whole if it has at most so many times the wanted rows."""
 
 
 def _dots(left: Matrix, right: Matrix) -> Matrix:
     """Return the dot product of each row of `left` and each of `right`."""
     if len(left) * len(right) > _FEW_PAIRS:
         return left @ right.T
-    one_by_one: Matrix = np.vecdot(left[:, np.newaxis], right[np.newaxis])
-    return one_by_one
+    dot_products: Matrix = np.vecdot(left[:, np.newaxis], right[np.newaxis])
+    return dot_products
 
 
 def _dots_of_all(matrix: Matrix, vector: Vector) -> NDArray[np.float32]:
@@ -56,17 +56,17 @@ def _dots_of_all(matrix: Matrix, vector: Vector) -> NDArray[np.float32]:
     times slower on a busy machine (10,000 rows: 20 ms against 1).
     """
     dots = np.empty(len(matrix), np.float32)
-    parts = iter([slice(start, start + _PART) for start in range(0, len(matrix), _PART)])
+    row_slices = iter([slice(start, start + _PART) for start in range(0, len(matrix), _PART)])
 
     def compare() -> None:
-        for part in parts:
-            np.vecdot(matrix[part], vector, out=dots[part])
+        for row_slice in row_slices:
+            np.vecdot(matrix[row_slice], vector, out=dots[row_slice])
 
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(compare) if len(matrix) > _ONE_THREAD else None
+    with ThreadPoolExecutor(1) as thread_pool:
+        second_thread = thread_pool.submit(compare) if len(matrix) > _ONE_THREAD else None
         compare()
-        if other is not None:
-            other.result()
+        if second_thread is not None:
+            second_thread.result()
     return dots
 
 
@@ -110,26 +110,26 @@ class SpaceSnapshot:
     def firsts(self, texts: Integers) -> Integers:
         """Return the first row of each text's passages, -1 for texts without vectors."""
         first_rows = np.full(len(texts), -1, np.int64)
-        inside = (texts >= 0) & (texts < len(self.first))  # a damaged index may name any number
-        first_rows[inside] = self.first[texts[inside]]
+        in_range = (texts >= 0) & (texts < len(self.first))  # a damaged index may name any number
+        first_rows[in_range] = self.first[texts[in_range]]
         return first_rows
 
     def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
         """Return the cosine of each text's best passage, NaN for texts without vectors."""
         best_scores = np.full(len(texts), np.nan, np.float32)
-        firsts = self.firsts(texts)
-        have_vectors = firsts >= 0
+        all_first_rows = self.firsts(texts)
+        have_vectors = all_first_rows >= 0
         if not have_vectors.any():
             return best_scores
-        starts, counts = firsts[have_vectors], self.count[texts[have_vectors]]
-        if counts.max() == 1:
-            best_scores[have_vectors] = self._dots(vector, starts)
+        first_rows, passage_counts = all_first_rows[have_vectors], self.count[texts[have_vectors]]
+        if passage_counts.max() == 1:
+            best_scores[have_vectors] = self._dots(vector, first_rows)
             return best_scores
-        text_ends = np.cumsum(counts)
-        text_starts = text_ends - counts
-        passage_numbers = np.arange(text_ends[-1]) - np.repeat(text_starts, counts)
-        dots = self._dots(vector, np.repeat(starts, counts) + passage_numbers)
-        best_scores[have_vectors] = np.maximum.reduceat(dots, text_starts)
+        passage_ends = np.cumsum(passage_counts)
+        passage_starts = passage_ends - passage_counts
+        passage_numbers = np.arange(passage_ends[-1]) - np.repeat(passage_starts, passage_counts)
+        dots = self._dots(vector, np.repeat(first_rows, passage_counts) + passage_numbers)
+        best_scores[have_vectors] = np.maximum.reduceat(dots, passage_starts)
         return best_scores
 
     def nearest(
@@ -139,8 +139,9 @@ class SpaceSnapshot:
         text_ids = np.asarray(texts, np.int64)
         scores = self.scores(vector, text_ids)
         missing_count = int((self.firsts(text_ids) < 0).sum())
-        best = top(scores, limit)
-        return dict(zip(text_ids[best].tolist(), scores[best].tolist(), strict=True)), missing_count
+        places = top(scores, limit)
+        ids_and_cosines = zip(text_ids[places].tolist(), scores[places].tolist(), strict=True)
+        return dict(ids_and_cosines), missing_count
 
     def closest(self, vector: Vector, count: int) -> Iterator[list[TextId]]:
         """Yield the nearest of all texts: of the nearest `count` rows, then of ever more rows."""
@@ -152,97 +153,99 @@ class SpaceSnapshot:
 
     def _all_scores(self, vector: Vector) -> tuple[Integers, NDArray[np.float32]]:
         """Return all rows that have a text, and their cosines."""
-        key = vector.tobytes()
-        cached_scores = self.compared.get(key)
-        if cached_scores is None:
+        vector_bytes = vector.tobytes()
+        rows_cosines = self.compared.get(vector_bytes)
+        if rows_cosines is None:
             rows = np.flatnonzero(self.text_of >= 0)
-            cached_scores = rows, self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
+            rows_cosines = rows, self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
             self.compared.clear()
-            self.compared[key] = cached_scores
-        return cached_scores
+            self.compared[vector_bytes] = rows_cosines
+        return rows_cosines
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the cosine of the best passage, by text, of texts that have vectors."""
         scores = self.scores(vector, np.asarray(texts, np.int64)).tolist()
-        return {t: score for t, score in zip(texts, scores, strict=True) if score == score}  # noqa: PLR0124 - not NaN
+        return {text: score for text, score in zip(texts, scores, strict=True) if score == score}  # noqa: PLR0124 - not NaN
 
     def likeness(self, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
         """Return the cosine of the first passages of each pair whose texts both have vectors."""
-        left, right = (
+        left_rows, right_rows = (
             self.firsts(np.asarray(pairs, np.int64).reshape(-1, 2).ravel()).reshape(-1, 2).T
         )
-        have_vectors = (left >= 0) & (right >= 0)
-        left, right = left[have_vectors], right[have_vectors]
-        cosines: list[float] = np.vecdot(self.rows(left), self.rows(right)).tolist()
+        have_vectors = (left_rows >= 0) & (right_rows >= 0)
+        left_rows, right_rows = left_rows[have_vectors], right_rows[have_vectors]
+        cosines: list[float] = np.vecdot(self.rows(left_rows), self.rows(right_rows)).tolist()
         return cosines
 
     def pairs(
         self, some: Sequence[TextId], others: Sequence[TextId], above: float
     ) -> list[tuple[TextId, TextId, float]]:
         """Find pairs of `some` and `others` whose first passages have a cosine above `above`."""
-        left, left_rows = self._with_vectors(some)
-        right, right_rows = self._with_vectors(others)
-        if not len(left) or not len(right):
+        left_texts, left_vectors = self._with_vectors(some)
+        right_texts, right_vectors = self._with_vectors(others)
+        if not len(left_texts) or not len(right_texts):
             return []
-        cosine_matrix = _dots(left_rows, right_rows)
+        cosine_matrix = _dots(left_vectors, right_vectors)
         left_places, right_places = np.nonzero(cosine_matrix > above)
         cosines = cosine_matrix[left_places, right_places].tolist()
-        return [
-            *zip(left[left_places].tolist(), right[right_places].tolist(), cosines, strict=True)
-        ]
+        text_pairs = left_texts[left_places].tolist(), right_texts[right_places].tolist()
+        return [*zip(*text_pairs, cosines, strict=True)]
 
     def all_pairs(self, texts: Sequence[TextId]) -> tuple[list[TextId], Matrix]:
         """Return the texts that have vectors, and the cosines of all pairs of first passages."""
-        numbers, rows = self._with_vectors(texts)
-        return numbers.tolist(), _dots(rows, rows)
+        text_ids, vectors = self._with_vectors(texts)
+        return text_ids.tolist(), _dots(vectors, vectors)
 
     def _with_vectors(self, texts: Sequence[TextId]) -> tuple[Integers, Matrix]:
         """Return the texts that have vectors, and the vectors of their first passages."""
         text_ids = np.asarray(texts, np.int64)
-        firsts = self.firsts(text_ids)
-        have_vectors = firsts >= 0
-        return text_ids[have_vectors], self.rows(firsts[have_vectors])
+        first_rows = self.firsts(text_ids)
+        have_vectors = first_rows >= 0
+        return text_ids[have_vectors], self.rows(first_rows[have_vectors])
 
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
         text_ids = np.asarray(texts, np.int64)
-        ids_present = text_ids[self.firsts(text_ids) >= 0]
-        counts = self.count[ids_present]
-        several = counts > 1
-        return dict(zip(ids_present[several].tolist(), counts[several].tolist(), strict=True))
+        ids_with_vectors = text_ids[self.firsts(text_ids) >= 0]
+        passage_counts = self.count[ids_with_vectors]
+        has_several = passage_counts > 1
+        several_ids = ids_with_vectors[has_several].tolist()
+        return dict(zip(several_ids, passage_counts[has_several].tolist(), strict=True))
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the place of the nearest passage, from 0, by text, of texts with several."""
-        firsts = self.firsts(np.asarray(texts, np.int64)).tolist()
+        first_rows = self.firsts(np.asarray(texts, np.int64)).tolist()
         passage_by_text = {}
-        for text, first in zip(texts, firsts, strict=True):
-            if first >= 0 and self.count[text] > 1:
-                passages = self.rows(np.arange(first, first + self.count[text]))
-                passage_by_text[text] = int(np.argmax(passages @ vector))
+        for text_id, first_row in zip(texts, first_rows, strict=True):
+            if first_row >= 0 and self.count[text_id] > 1:
+                passage_vectors = self.rows(np.arange(first_row, first_row + self.count[text_id]))
+                passage_by_text[text_id] = int(np.argmax(passage_vectors @ vector))
         return passage_by_text
 
     def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
         """Compute the cosines of rows."""
         self.check(positions)
-        low, high = int(positions.min()), int(positions.max()) + 1
-        if high - low <= _WASTE * len(positions):
-            return _dots_of_all(self.matrix[low:high], vector)[positions - low]
-        order = np.argsort(positions)
+        first_row, end_row = int(positions.min()), int(positions.max()) + 1
+        if end_row - first_row <= _WASTE * len(positions):
+            return _dots_of_all(self.matrix[first_row:end_row], vector)[positions - first_row]
+        places_in_row_order = np.argsort(positions)
         dots = np.empty(len(positions), np.float32)
-        for start in range(0, len(order), _ROWS_AT_ONCE):
-            batch = order[start : start + _ROWS_AT_ONCE]
-            dots[batch] = np.vecdot(self.matrix[positions[batch]], vector)
+        for start in range(0, len(places_in_row_order), _ROWS_AT_ONCE):
+            batch_places = places_in_row_order[start : start + _ROWS_AT_ONCE]
+            dots[batch_places] = np.vecdot(self.matrix[positions[batch_places]], vector)
         return dots
 
 
 def top(scores: NDArray[np.float32], limit: int) -> Integers:
     """Return the places of the `limit` highest scores, highest first, without NaN."""
-    ranked = np.where(np.isnan(scores), -2, scores)
-    limit = min(limit, int((ranked > -2).sum()))  # noqa: PLR2004 - below any cosine
+    comparable_scores = np.where(np.isnan(scores), -2, scores)
+    limit = min(limit, int((comparable_scores > -2).sum()))  # noqa: PLR2004 - below any cosine
     if limit == 0:
         return np.empty(0, np.int64)
-    places = np.argpartition(ranked, -limit)[-limit:] if limit < len(ranked) else np.arange(limit)
-    return places[np.argsort(-ranked[places], kind="stable")]
+    places = np.arange(limit)
+    if limit < len(comparable_scores):
+        places = np.argpartition(comparable_scores, -limit)[-limit:]
+    return places[np.argsort(-comparable_scores[places], kind="stable")]
 
 
 class VectorSpace:
@@ -276,61 +279,64 @@ class VectorSpace:
             return self._seen
 
     def _refresh(self) -> None:
-        old_snapshot = self._seen
-        known_rows = len(old_snapshot.text_of)
+        old_state = self._seen
+        known_row_count = len(old_state.text_of)
         with self._database.reading() as connection:
-            end = rows_written(connection, self.number)
-        if not self._holds(max(end, known_rows)):
+            row_count = rows_written(connection, self.number)
+        if not self._holds(max(row_count, known_row_count)):
             # Mapped rows too: reading past the end of a mapped file kills the process.
             self._database.lose()
-        if end <= known_rows:
+        if row_count <= known_row_count:
             return
         with self._database.reading() as connection:
-            rows = connection.execute(
+            new_rows = connection.execute(
                 "SELECT position, text, passage FROM vectors"
                 " WHERE space = ? AND position BETWEEN ? AND ? ORDER BY position",
-                (self.number, known_rows, end - 1),
+                (self.number, known_row_count, row_count - 1),
             ).fetchall()
-        matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
-        positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
-        if not are_in_order(texts, passages) or (old_snapshot.firsts(texts) >= 0).any():
+        matrix = np.memmap(self._file, np.float32, "r", shape=(row_count, self.dimension))
+        positions, text_ids, passage_numbers = np.array(new_rows, np.int64).reshape(-1, 3).T
+        if not are_in_order(text_ids, passage_numbers) or (old_state.firsts(text_ids) >= 0).any():
             self._database.lose()
-        text_of = _grown(old_snapshot.text_of, end, -1)
-        text_of[positions] = texts
-        size = max(len(old_snapshot.first), int(texts.max(initial=-1)) + 1)
-        first, count = _grown(old_snapshot.first, size, -1), _grown(old_snapshot.count, size, 0)
-        first[texts[passages == 0]] = positions[passages == 0]
-        np.maximum.at(count, texts, passages + 1)
-        sound = np.zeros(end, np.bool_)
-        sound[:known_rows] = old_snapshot.sound
-        self._seen = SpaceSnapshot(matrix, text_of, first, count, sound, self._compare)
+        text_of = _grown(old_state.text_of, row_count, -1)
+        text_of[positions] = text_ids
+        array_length = max(len(old_state.first), int(text_ids.max(initial=-1)) + 1)
+        first_row_by_text = _grown(old_state.first, array_length, -1)
+        count_by_text = _grown(old_state.count, array_length, 0)
+        first_row_by_text[text_ids[passage_numbers == 0]] = positions[passage_numbers == 0]
+        np.maximum.at(count_by_text, text_ids, passage_numbers + 1)
+        checked_rows = np.zeros(row_count, np.bool_)
+        checked_rows[:known_row_count] = old_state.sound
+        self._seen = SpaceSnapshot(
+            matrix, text_of, first_row_by_text, count_by_text, checked_rows, self._compare
+        )
 
     def _empty(self) -> SpaceSnapshot:
-        matrix, none = np.empty((0, self.dimension), np.float32), np.empty(0, np.int64)
-        return SpaceSnapshot(matrix, none, none, none, np.empty(0, np.bool_), self._compare)
+        matrix, no_ids = np.empty((0, self.dimension), np.float32), np.empty(0, np.int64)
+        return SpaceSnapshot(matrix, no_ids, no_ids, no_ids, np.empty(0, np.bool_), self._compare)
 
     def _compare(self, matrix: Matrix, positions: Integers) -> None:
         with usable(self._file.name):
-            differ = self._sums.differ(matrix, positions)
-        if differ and not self._database.read_only:
+            rows_differ = self._sums.differ(matrix, positions)
+        if rows_differ and not self._database.read_only:
             # Another process may be blanking a row, which it does only with this lock.
             with self._database.embedding.held(wait=True), usable(self._file.name):
-                differ = self._sums.differ(matrix, positions)
-        if differ:
+                rows_differ = self._sums.differ(matrix, positions)
+        if rows_differ:
             self._database.lose()
 
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the best cosine, by text, of texts of which only some passages are embedded."""
         begun_vectors = self.begun.copy()  # other threads add to it meanwhile
-        begun_texts = {text for text, _ in begun_vectors}
+        begun_texts = {text_id for text_id, _ in begun_vectors}
         begun_texts &= set(texts) if begun_texts else set()
-        best_by_text: dict[TextId, float] = {}
-        for (text, _), passage in begun_vectors.items():
-            if text in begun_texts:
-                best_by_text[text] = max(
-                    best_by_text.get(text, -1.0), float(np.vecdot(passage, vector))
+        best_cosine_by_text: dict[TextId, float] = {}
+        for (text_id, _), passage_vector in begun_vectors.items():
+            if text_id in begun_texts:
+                best_cosine_by_text[text_id] = max(
+                    best_cosine_by_text.get(text_id, -1.0), float(np.vecdot(passage_vector, vector))
                 )
-        return best_by_text
+        return best_cosine_by_text
 
     def check(self) -> None:
         """Compare every row that belongs to a text with its checksum.

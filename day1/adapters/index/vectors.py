@@ -53,27 +53,27 @@ class FileVectors(Vectors):
 
     @override
     def pending(self, embedder: Embedder) -> int:
-        number = self._number(embedder)  # not the space, which imports numpy
+        space_number = self._number(embedder)  # not the space, which imports numpy
         with self._database.reading() as connection:
-            if number is None:  # an embedder that a read-only index does not know
+            if space_number is None:  # an embedder that a read-only index does not know
                 cursor = connection.execute("SELECT count(*) FROM texts")
             else:
                 statement = "SELECT count(*) FROM waiting WHERE space = ?"
-                cursor = connection.execute(statement, (number,))
+                cursor = connection.execute(statement, (space_number,))
             return int(cursor.fetchone()[0])
 
     @override
     def waiting(self, embedder: Embedder, texts: Sequence[TextId]) -> list[TextId]:
-        number = self._number(embedder)
-        if number is None:
+        space_number = self._number(embedder)
+        if space_number is None:
             return list(texts)
         with self._database.reading() as connection:
             cursor = connection.execute(
                 "SELECT w.text FROM json_each(?) AS wanted"
                 " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value",
-                (json.dumps(texts), number),
+                (json.dumps(texts), space_number),
             )
-            return [text for (text,) in cursor]
+            return [text_id for (text_id,) in cursor]
 
     @override
     def embed(
@@ -85,9 +85,9 @@ class FileVectors(Vectors):
         first: EmbedFirst | None = None,
         enough: Callable[[], bool] | None = None,
     ) -> int:
-        pending = self.pending(embedder)
-        if pending == 0 or limit == 0 or self._database.read_only:
-            return pending
+        pending_count = self.pending(embedder)
+        if pending_count == 0 or limit == 0 or self._database.read_only:
+            return pending_count
         with self._database.embedding.held(wait=wait) as got_lock:
             space = self._space(embedder) if got_lock else None
             if space is not None:
@@ -105,64 +105,70 @@ class FileVectors(Vectors):
     ) -> None:
         """Embed waiting texts in order, and store those that are embedded completely."""
         begun_vectors = space.begun
-        counts: dict[TextId, int] = {}
+        passage_counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
-            waiting = _waiting(connection, space.number, first.texts, limit)
+            waiting_texts = _waiting(connection, space.number, first.texts, limit)
         hasty_texts = frozenset(first.texts if enough and first.terms else ())
 
         def passages() -> Iterator[Passage]:
             vectors_left = limit
             later_passages: list[Passage] = []
-            for text, content in waiting.items():
-                numbered_passages = enumerate(embedder.passages(content))
-                all_passages = [(text, n, passage) for n, passage in numbered_passages]
-                if text in hasty_texts:
-                    best_number = best_by_words(all_passages, first.terms)
-                    later_passages += all_passages[:best_number] + all_passages[best_number + 1 :]
-                    passages_to_embed = all_passages[best_number : best_number + 1]
+            for text_id, waiting_text in waiting_texts.items():
+                numbered_passages = enumerate(embedder.passages(waiting_text))
+                all_passages = [(text_id, number, passage) for number, passage in numbered_passages]
+                if text_id in hasty_texts:
+                    best_place = best_by_words(all_passages, first.terms)
+                    later_passages += all_passages[:best_place] + all_passages[best_place + 1 :]
+                    passages_to_embed = all_passages[best_place : best_place + 1]
                 else:
                     passages_to_embed = all_passages
                 vectors_left -= len(passages_to_embed)
-                if counts and vectors_left < 0:
+                if passage_counts and vectors_left < 0:
                     return
-                counts[text] = len(all_passages)
-                yield from (p for p in passages_to_embed if p[:2] not in begun_vectors)
-            yield from (p for p in later_passages if p[:2] not in begun_vectors)
+                passage_counts[text_id] = len(all_passages)
+                yield from (entry for entry in passages_to_embed if entry[:2] not in begun_vectors)
+            yield from (entry for entry in later_passages if entry[:2] not in begun_vectors)
 
         for batch in in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in batch])
-            begun_vectors.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
+            begun_vectors.update(
+                zip(((text_id, number) for text_id, number, _ in batch), vectors, strict=True)
+            )
             if enough is not None and enough():
                 break
-        completed = [
-            (text, count)
-            for text, count in counts.items()
-            if all((text, n) in begun_vectors for n in range(count))
+        completed_texts = [
+            (text_id, count)
+            for text_id, count in passage_counts.items()
+            if all((text_id, number) in begun_vectors for number in range(count))
         ]
-        stored = [(text, n) for text, count in completed for n in range(count)]
-        if completed:
-            self._store(space, completed, [begun_vectors[passage] for passage in stored])
-        for passage in (*stored, *list(begun_vectors)[: -len(stored) - _MOST_BEGUN]):
-            begun_vectors.pop(passage, None)
+        stored_keys = [
+            (text_id, number) for text_id, count in completed_texts for number in range(count)
+        ]
+        if completed_texts:
+            self._store(space, completed_texts, [begun_vectors[key] for key in stored_keys])
+        for key in (*stored_keys, *list(begun_vectors)[: -len(stored_keys) - _MOST_BEGUN]):
+            begun_vectors.pop(key, None)
 
     def _store(
         self, space: VectorSpace, texts: list[tuple[TextId, int]], vectors: list[Vector]
     ) -> None:
         """Write the file first, then `index.db`: a crash between leaves rows that are not used."""
         with self._database.reading() as connection:
-            start = rows_written(connection, space.number)
-        space.write(vectors, start)
+            first_row = rows_written(connection, space.number)
+        space.write(vectors, first_row)
         self.point("embed.vectors_written")
-        rows, position = [], start
-        for text, passages in texts:
-            rows += [(space.number, position + n, text, n) for n in range(passages)]
-            position += passages
+        vector_rows, next_row = [], first_row
+        for text_id, count in texts:
+            vector_rows += [
+                (space.number, next_row + number, text_id, number) for number in range(count)
+            ]
+            next_row += count
         with self._database.writing() as connection:
-            connection.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", rows)
-            entries = [(space.number, text) for text, _ in texts]
-            connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", entries)
+            connection.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vector_rows)
+            waiting_keys = [(space.number, text_id) for text_id, _ in texts]
+            connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", waiting_keys)
             connection.execute(
-                "UPDATE spaces SET vectors = ? WHERE id = ?", (position, space.number)
+                "UPDATE spaces SET vectors = ? WHERE id = ?", (next_row, space.number)
             )
             self.point("embed.before_commit")
 
@@ -173,12 +179,12 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None or not texts:
             return {}, len(texts)
-        nearest, missing_count = space.snapshot().nearest(vector, texts, limit)
+        cosines, missing_count = space.snapshot().nearest(vector, texts, limit)
         begun_cosines = space.begun_cosines(vector, texts)
         if begun_cosines:
-            texts_by_cosine = sorted((begun_cosines | nearest).items(), key=lambda item: -item[1])
-            nearest = dict(texts_by_cosine[:limit])
-        return nearest, missing_count
+            ranking = sorted((begun_cosines | cosines).items(), key=lambda item: -item[1])
+            cosines = dict(ranking[:limit])
+        return cosines, missing_count
 
     @override
     def neighbours(
@@ -194,12 +200,12 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None:
             return []
-        nearest: list[TextId] = []
-        for texts in space.snapshot().closest(vector, limit):
-            nearest = self._of_kind(kind, texts)  # drops other kinds and repetitions
-            if len(nearest) >= limit:
+        nearest_texts: list[TextId] = []
+        for candidates in space.snapshot().closest(vector, limit):
+            nearest_texts = self._of_kind(kind, candidates)  # drops other kinds and repetitions
+            if len(nearest_texts) >= limit:
                 break
-        return nearest[:limit]
+        return nearest_texts[:limit]
 
     def _of_kind(self, kind: Kind, texts: list[TextId]) -> list[TextId]:
         """Choose the texts of a kind, each once, in the same order."""
@@ -209,7 +215,7 @@ class FileVectors(Vectors):
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ? ORDER BY wanted.key",
                 (json.dumps(texts), kind.table),
             )
-            return list(dict.fromkeys(text for (text,) in cursor))
+            return list(dict.fromkeys(text_id for (text_id,) in cursor))
 
     def approximate(self) -> bool:
         """Whether `neighbours` can answer in this process."""
@@ -283,15 +289,15 @@ class FileVectors(Vectors):
             for space in self._all():
                 with self._database.writing() as connection:
                     positions: list[int] = []
-                    for text, kind in texts.items():
-                        rows = connection.execute(
+                    for text_id, kind in texts.items():
+                        deleted_rows = connection.execute(
                             "DELETE FROM vectors WHERE space = ? AND text = ? RETURNING position",
-                            (space.number, text),
+                            (space.number, text_id),
                         ).fetchall()
-                        positions += [position for (position,) in rows]
+                        positions += [position for (position,) in deleted_rows]
                         connection.executemany(
                             "INSERT INTO forgotten VALUES (?, ?, ?)",
-                            [(space.number, kind.table, position) for (position,) in rows],
+                            [(space.number, kind.table, position) for (position,) in deleted_rows],
                         )
                     space.blank(positions)
 
@@ -301,9 +307,9 @@ class FileVectors(Vectors):
             return False
         spaces = self._all()
         with self._database.reading() as connection:
-            row_count = max((rows_written(connection, s.number) for s in spaces), default=0)
+            most_rows = max((rows_written(connection, space.number) for space in spaces), default=0)
         chroma = (
-            self._made_chroma() if row_count > self._chroma_above or self.approximate() else None
+            self._made_chroma() if most_rows > self._chroma_above or self.approximate() else None
         )
         return chroma is not None and chroma.update_neighbours(spaces, enough)
 
@@ -321,48 +327,51 @@ class FileVectors(Vectors):
 
     def _all(self) -> list[VectorSpace]:
         with self._database.reading() as connection:
-            rows = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
-        return [self._opened(*row) for row in rows]
+            space_rows = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
+        return [self._opened(*space_row) for space_row in space_rows]
 
     def _space(self, embedder: Embedder) -> VectorSpace | None:
         """Find or create the embedder's space; None if missing in a read-only index."""
-        key = (self._database.generation(), embedder.name, embedder.dimension)
-        space = self._known.get(key)
+        space_key = (self._database.generation(), embedder.name, embedder.dimension)
+        space = self._known.get(space_key)
         if space is None:
-            number = self._number(embedder)
-            if number is not None:
-                space = self._opened(number, embedder.name, embedder.dimension)
-                self._known[key] = space
+            space_number = self._number(embedder)
+            if space_number is not None:
+                space = self._opened(space_number, embedder.name, embedder.dimension)
+                self._known[space_key] = space
         return space
 
     def _opened(self, number: int, name: str, dimension: int) -> VectorSpace:
         from day1.adapters.index.vector_space import VectorSpace  # noqa: PLC0415 - brings numpy
 
         generation = self._database.generation()
-        key = (generation, number)
+        space_key = (generation, number)
         with self._guard:
-            if key not in self._spaces:
-                self._spaces[key] = VectorSpace(self._database, generation, number, name, dimension)
-            return self._spaces[key]
+            if space_key not in self._spaces:
+                self._spaces[space_key] = VectorSpace(
+                    self._database, generation, number, name, dimension
+                )
+            return self._spaces[space_key]
 
     def _number(self, embedder: Embedder) -> int | None:
-        values = (embedder.name, embedder.dimension)
+        name_and_dimension = (embedder.name, embedder.dimension)
         statement = "SELECT id FROM spaces WHERE name = ? AND dimension = ?"
         with self._database.reading() as connection:
-            row = connection.execute(statement, values).fetchone()
+            row = connection.execute(statement, name_and_dimension).fetchone()
             if row is not None:
                 return int(row[0])
         if not self._database.read_only:
             with self._database.writing() as connection:
                 connection.execute(
-                    "INSERT OR IGNORE INTO spaces (name, dimension) VALUES (?, ?)", values
+                    "INSERT OR IGNORE INTO spaces (name, dimension) VALUES (?, ?)",
+                    name_and_dimension,
                 )
                 connection.execute(
                     "INSERT OR IGNORE INTO waiting SELECT s.id, t.id FROM spaces AS s, texts AS t"
                     " WHERE s.name = ? AND s.dimension = ?",
-                    values,
+                    name_and_dimension,
                 )
-                return int(connection.execute(statement, values).fetchone()[0])
+                return int(connection.execute(statement, name_and_dimension).fetchone()[0])
         return None
 
 
@@ -381,5 +390,5 @@ def _waiting(
         " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
         (space, limit),
     ).fetchall()
-    texts = islice(dict(preferred_rows + newest_rows).items(), limit)
-    return {text: as_text(content) for text, content in texts}
+    ids_and_texts = islice(dict(preferred_rows + newest_rows).items(), limit)
+    return {text_id: as_text(text) for text_id, text in ids_and_texts}

@@ -81,9 +81,9 @@ class SqliteWords(Words):
             for content_hash, text in texts.items()
             if content_hash not in known_hashes
         )
-        while batch := dict(islice(new_texts, _AT_ONCE)):
+        while text_by_hash := dict(islice(new_texts, _AT_ONCE)):
             with self._database.writing() as connection:
-                self._learn(connection, kind, batch)
+                self._learn(connection, kind, text_by_hash)
 
     def _learn(self, connection: sqlite3.Connection, kind: Kind, texts: dict[str, str]) -> None:
         for known_hash in _known(connection, kind, list(texts)):  # another process added them
@@ -98,12 +98,13 @@ class SqliteWords(Words):
             [(id_by_hash[content_hash], text) for content_hash, text in texts.items()],
         )
         connection.executemany(
-            "INSERT INTO waiting SELECT id, ? FROM spaces", [(n,) for n in id_by_hash.values()]
+            "INSERT INTO waiting SELECT id, ? FROM spaces",
+            [(text_id,) for text_id in id_by_hash.values()],
         )
 
     @override
     def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
-        words, expression = words_of(kind.table), fts5_expression(match)
+        words_table, expression = words_of(kind.table), fts5_expression(match)
         terms = _terms_of(match)
         with self._database.reading() as connection:
             if terms and self._has_many(connection):
@@ -111,8 +112,8 @@ class SqliteWords(Words):
                 if score_by_text is not None:
                     return score_by_text
             rows = connection.execute(
-                f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
-                " ORDER BY score DESC, rowid DESC LIMIT ?",
+                f"SELECT rowid, -bm25({words_table}) AS score FROM {words_table}"  # noqa: S608 - our own names
+                f" WHERE {words_table} MATCH ? ORDER BY score DESC, rowid DESC LIMIT ?",
                 (expression, limit),
             )
             return dict(rows.fetchall())
@@ -137,13 +138,14 @@ class SqliteWords(Words):
 
     @override
     def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
-        words, expression = words_of(kind.table), fts5_expression(match)
+        words_table, expression = words_of(kind.table), fts5_expression(match)
         with self._database.reading() as connection:
             rows = connection.execute(
-                f"SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own names
+                f"SELECT rowid FROM {words_table}"  # noqa: S608 - our own names
+                f" WHERE {words_table} MATCH ? ORDER BY rowid DESC LIMIT ?",
                 (expression, limit),
             )
-            return [text for (text,) in rows]
+            return [text_id for (text_id,) in rows]
 
     @override
     def scores(
@@ -177,19 +179,19 @@ class SqliteWords(Words):
         """
         if not texts or not terms:
             return [{} for _ in terms]
-        words = words_of(kind.table)
+        words_table = words_of(kind.table)
         statement = (
-            f"SELECT rowid, -bm25({words}) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
+            f"SELECT rowid, -bm25({words_table}) FROM {words_table} WHERE {words_table} MATCH ?"  # noqa: S608 - our own names
             " AND +rowid IN temp.wanted"
         )
         edition = "" if again is False else self._database.edition()
         with self._database.reading() as connection:
             if not isinstance(again, bool):
                 wanted_texts = frozenset(texts)
-                by_term = self._small_set.apart(connection, edition, kind, terms, again)
+                scores_by_term = self._small_set.apart(connection, edition, kind, terms, again)
                 return [
-                    {t: score for t, score in scores.items() if t in wanted_texts}
-                    for scores in by_term
+                    {text_id: score for text_id, score in scores.items() if text_id in wanted_texts}
+                    for scores in scores_by_term
                 ]
             small_set_scores = (
                 self._small_set.each(connection, edition, kind, terms, texts) if again else None
@@ -197,9 +199,9 @@ class SqliteWords(Words):
             if small_set_scores is not None:
                 return small_set_scores
             if again is False and self._lists is not None and self._has_many(connection):
-                scores = self._lists.each(connection, kind, terms, texts)
-                if scores is not None:
-                    return scores
+                posting_list_scores = self._lists.each(connection, kind, terms, texts)
+                if posting_list_scores is not None:
+                    return posting_list_scores
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")
             connection.execute("DELETE FROM temp.wanted")
             connection.execute(
@@ -208,7 +210,10 @@ class SqliteWords(Words):
             )
             matches = [any_of(*terms)] if together else list(map(phrase, terms))
             expressions = map(fts5_expression, matches)
-            return [dict(connection.execute(statement, (e,)).fetchall()) for e in expressions]
+            return [
+                dict(connection.execute(statement, (expression,)).fetchall())
+                for expression in expressions
+            ]
 
     @override
     def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
@@ -225,13 +230,17 @@ class SqliteWords(Words):
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
                 (json.dumps(texts), kind.table),
             )
-            return {number: as_text(value) for number, value in rows.fetchall()}
+            return {text_id: as_text(cell) for text_id, cell in rows.fetchall()}
 
 
 def _terms_of(match: Match) -> list[str]:
     """Return the phrases of a match of any of them; none if it asks for something else."""
-    parts = match.parts if match.how == "any" else (match,)
-    return [part.words for part in parts] if all(part.how == "phrase" for part in parts) else []
+    matches = match.parts if match.how == "any" else (match,)
+    return (
+        [part_match.words for part_match in matches]
+        if all(part_match.how == "phrase" for part_match in matches)
+        else []
+    )
 
 
 def as_text(value: object) -> str:
@@ -268,14 +277,14 @@ def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) ->
 
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:
     """Delete a text and its words, so that the file no longer contains them."""
-    words = words_of(kind.table)
+    words_table = words_of(kind.table)
     connection.execute(
-        f"INSERT INTO {words} ({words}, rowid, text)"  # noqa: S608 - our own names
+        f"INSERT INTO {words_table} ({words_table}, rowid, text)"  # noqa: S608 - our own names
         " SELECT 'delete', id, text FROM texts WHERE id = ?",
         (text,),
     )
     # FTS5 keeps the words of deleted texts until its segments are merged.
-    connection.execute(f"INSERT INTO {words} ({words}) VALUES ('optimize')")  # noqa: S608
+    connection.execute(f"INSERT INTO {words_table} ({words_table}) VALUES ('optimize')")  # noqa: S608
     connection.execute("DELETE FROM texts WHERE id = ?", (text,))
     connection.execute("DELETE FROM waiting WHERE text = ?", (text,))
     changed_edition(connection)

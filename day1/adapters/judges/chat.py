@@ -71,8 +71,8 @@ class ChatJudge:
                 "The chat model's judgement cannot be used: it does not have one score of 0 to 1 "
                 "for each dimension. Use a model that keeps to a JSON schema."
             ) from None
-        tokens = (answer.prompt_tokens, answer.completion_tokens)
-        return Judgement(verdict_of(scores), reason, scores, self.name, *tokens)
+        token_counts = (answer.prompt_tokens, answer.completion_tokens)
+        return Judgement(verdict_of(scores), reason, scores, self.name, *token_counts)
 
 
 def _document(case: Case) -> Json:
@@ -109,9 +109,11 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _schema(case: Case) -> Mapping[str, Json]:
-    reason: Json = {"type": "string"}
-    score = _object({"score": {"type": "number"}, "reason": reason})
-    return _object({"scores": _object(dict.fromkeys(case.dimensions, score)), "reason": reason})
+    reason_schema: Json = {"type": "string"}
+    score_schema = _object({"score": {"type": "number"}, "reason": reason_schema})
+    return _object(
+        {"scores": _object(dict.fromkeys(case.dimensions, score_schema)), "reason": reason_schema}
+    )
 
 
 def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
@@ -126,22 +128,24 @@ def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
 def _scores(dimensions: Sequence[str], scores: Mapping[str, Any]) -> tuple[Score, ...]:
     if set(scores) != set(dimensions):
         raise ValueError
-    return tuple(_score(name, scores[name]) for name in dimensions)
+    return tuple(_score(dimension, scores[dimension]) for dimension in dimensions)
 
 
 def _score(dimension: str, answer: Mapping[str, Any]) -> Score:
     """Check one score of an answer."""
-    value = answer["score"]
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    score = answer["score"]
+    if isinstance(score, bool) or not isinstance(score, int | float):
         raise TypeError
-    if not 0 <= value <= 1:  # nor is a NaN
+    if not 0 <= score <= 1:  # nor is a NaN
         raise ValueError
-    return Score(dimension, round(float(value), 2), _line(answer["reason"]))
+    return Score(dimension, round(float(score), 2), _line(answer["reason"]))
 
 
 def _line(text: Any) -> str:
     """Return a reason as one clean line."""
     if not isinstance(text, str):
         raise TypeError
-    printable = "".join(c if c.isprintable() else " " for c in text[: 4 * _REASON])
-    return _cut(" ".join(printable.split()), _REASON) or "no reason given"
+    printable_text = "".join(
+        character if character.isprintable() else " " for character in text[: 4 * _REASON]
+    )
+    return _cut(" ".join(printable_text.split()), _REASON) or "no reason given"

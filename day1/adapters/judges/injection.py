@@ -130,7 +130,7 @@ def _order() -> re.Pattern[str]:
         (r"\b", word_orders),
         (r"(?=^|[-=#*_<\[]|[^\x00-\x7f])", other_orders),
     )
-    patterns = (f"{begun}(?:{'|'.join(orders)})" for begun, orders in orders_by_beginning)
+    patterns = (f"{beginning}(?:{'|'.join(orders)})" for beginning, orders in orders_by_beginning)
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
@@ -173,41 +173,52 @@ def cleared(text: str) -> Cleared:
     stands before that stays, unless it is only a few words. Of a long text only the beginning
     is judged; it ends in an ellipsis then.
     """
-    visible = _visible(text)
-    visible, blocks = _ANSWER.subn("\n", visible)
-    visible, escaped = _ESCAPED.subn(" ", visible)
-    count = blocks + escaped
-    clean_lines: set[str] = set()
+    visible_text = _visible(text)
+    visible_text, answer_count = _ANSWER.subn("\n", visible_text)
+    visible_text, escaped_count = _ESCAPED.subn(" ", visible_text)
+    removed_count = answer_count + escaped_count
+    clean_sentences: set[str] = set()
     for _ in range(2):  # the second time across what were lines: an order may stand on several
         kept_words: list[str] = []
-        for part in _SENTENCE_END.split(visible):
-            sentence = " ".join(part.split())
-            if sentence in clean_lines:
+        for raw_sentence in _SENTENCE_END.split(visible_text):
+            sentence = " ".join(raw_sentence.split())
+            if sentence in clean_sentences:
                 kept_words += sentence.split()
                 continue
-            remaining, encoded = _without_encoded(sentence)
-            order_position = _first_order(remaining)
+            remaining_text, encoded_count = _without_encoded(sentence)
+            order_position = _first_order(remaining_text)
             if order_position is not None:
-                remaining = remaining[:order_position].rstrip(" ,;:-\u2014([{\"'")
-                if len(remaining.split()) < _FEW_WORDS:
-                    remaining = ""
-            elif not encoded:
-                clean_lines.add(sentence)
-            count += encoded + (order_position is not None)
-            kept_words += remaining.split()
-        visible = " ".join(kept_words)
-    return Cleared(visible, count)
+                remaining_text = remaining_text[:order_position].rstrip(" ,;:-\u2014([{\"'")
+                if len(remaining_text.split()) < _FEW_WORDS:
+                    remaining_text = ""
+            elif not encoded_count:
+                clean_sentences.add(sentence)
+            removed_count += encoded_count + (order_position is not None)
+            kept_words += remaining_text.split()
+        visible_text = " ".join(kept_words)
+    return Cleared(visible_text, removed_count)
 
 
 def _first_order(text: str) -> int | None:
     """Find where the first instruction to a judge begins, also in disguised letters."""
-    readings = {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
-    return min((o.start() for reading in readings if (o := _order().search(reading))), default=None)
+    undisguised_texts = (
+        {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
+    )
+    return min(
+        (
+            order_match.start()
+            for undisguised_text in undisguised_texts
+            if (order_match := _order().search(undisguised_text))
+        ),
+        default=None,
+    )
 
 
 def _visible(text: str) -> str:
     """Return the visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
-    letters = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
+    letters = "".join(
+        islice((character for character in text if not _hidden(character)), MOST_JUDGED + 1)
+    )
     usual_letters = _STRUCK.sub("", unicodedata.normalize("NFKC", letters))
     is_short_enough = max(len(letters), len(usual_letters)) <= MOST_JUDGED
     return usual_letters if is_short_enough else f"{usual_letters[:MOST_JUDGED]} …"
@@ -215,10 +226,10 @@ def _visible(text: str) -> str:
 
 def _hidden(character: str) -> bool:
     """Whether a letter shows nothing: joiners, direction marks, tags, selectors, controls."""
-    kind = unicodedata.category(character)
-    code = ord(character)
-    is_selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004 - Unicode's own
-    return kind == "Cf" or is_selector or (kind == "Cc" and not character.isspace())
+    category = unicodedata.category(character)
+    code_point = ord(character)
+    is_selector = 0xFE00 <= code_point <= 0xFE0F or 0xE0100 <= code_point <= 0xE01EF  # noqa: PLR2004 - Unicode's own
+    return category == "Cf" or is_selector or (category == "Cc" and not character.isspace())
 
 
 def _latin(word: re.Match[str]) -> str:
@@ -233,16 +244,16 @@ def _bare(letter: str) -> str:
 
 def _without_encoded(sentence: str) -> tuple[str, int]:
     """Leave out words that are readable text in base64 or hexadecimal; hashes and paths stay."""
-    count = 0
+    removed_count = 0
 
     def put(match: re.Match[str]) -> str:
-        nonlocal count
+        nonlocal removed_count
         if not any(map(_readable, _decodings(match[0]))):
             return match[0]
-        count += 1
+        removed_count += 1
         return " "
 
-    return _ENCODED.sub(put, sentence), count
+    return _ENCODED.sub(put, sentence), removed_count
 
 
 def _decodings(word: str) -> list[bytes]:
@@ -257,7 +268,9 @@ def _decodings(word: str) -> list[bytes]:
 
 def _readable(content: bytes) -> bool:
     try:
-        text = content.decode()
+        decoded_text = content.decode()
     except UnicodeDecodeError:
         return False
-    return sum(c.isprintable() for c in text) >= _READABLE * len(text)
+    return sum(character.isprintable() for character in decoded_text) >= _READABLE * len(
+        decoded_text
+    )

@@ -13,24 +13,30 @@ def prepared(case: Case) -> Case:
 
     Evidence that is about something else is left out, and so is what only spoke to the judge.
     """
-    text, count = cleared(case.text)
-    context, count_in_context = cleared(case.context or "")
-    relations = [cleared(relation) for relation in case.relations]
-    evidence = []
+    claim_text, removed_count = cleared(case.text)
+    context, removed_from_context = cleared(case.context or "")
+    cleared_relations = [cleared(text) for text in case.relations]
+    prepared_evidence = []
     for item in case.evidence:
-        cleared_text = cleared(item.text)
-        its_stance = stance(text, cleared_text.text, item.cosine) if cleared_text.text else None
-        count += cleared_text.left_out if its_stance else 0
-        if its_stance is not None:
-            evidence.append(replace(item, text=cleared_text.text, stance=its_stance))
+        cleared_evidence = cleared(item.text)
+        evidence_stance = (
+            stance(claim_text, cleared_evidence.text, item.cosine)
+            if cleared_evidence.text
+            else None
+        )
+        removed_count += cleared_evidence.left_out if evidence_stance else 0
+        if evidence_stance is not None:
+            prepared_evidence.append(
+                replace(item, text=cleared_evidence.text, stance=evidence_stance)
+            )
     return replace(
         case,
-        text=text,
+        text=claim_text,
         category=cleared(case.category or "").text or None,
         context=context or None,
-        relations=tuple(relation.text for relation in relations if not relation.left_out),
-        evidence=tuple(evidence),
-        left_out=count + count_in_context,
+        relations=tuple(relation.text for relation in cleared_relations if not relation.left_out),
+        evidence=tuple(prepared_evidence),
+        left_out=removed_count + removed_from_context,
     )
 
 

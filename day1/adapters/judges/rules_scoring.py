@@ -67,16 +67,16 @@ def by_rules(case: Case) -> Judgement:
     for at most 0.55: so no fact is verified for its wording. Bad style counts for no less than
     0.3: so none is invalidated for it.
     """
-    support, against = _support(case), _against(case)
-    is_refuted = against.total >= _CLEAR and against.total > support.total
-    is_settled = support.total >= _ENOUGH and support.total > 2 * against.total
+    support, contradiction = _support(case), _against(case)
+    is_refuted = contradiction.total >= _CLEAR and contradiction.total > support.total
+    is_settled = support.total >= _ENOUGH and support.total > 2 * contradiction.total
     scores = []
     for dimension in case.dimensions:
-        rule = _STYLE.get(dimension)
+        style_rule = _STYLE.get(dimension)
         if dimension == "accuracy":
-            score = _accuracy(case, support, against)
-        elif rule is not None:
-            score = rule(case)
+            score = _accuracy(case, support, contradiction)
+        elif style_rule is not None:
+            score = style_rule(case)
             if not is_settled and score.score > _MAX_STYLE_SCORE:
                 reason = f"{score.reason}; evidence does not settle it"
                 score = replace(score, score=_MAX_STYLE_SCORE, reason=reason)
@@ -89,10 +89,10 @@ def by_rules(case: Case) -> Judgement:
 
 
 def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
-    mean = math.fsum(s.score for s in scores) / max(1, len(scores))
-    reason = "memory says the contrary" if refuted else f"mean {mean:.2f}"
-    parts = [f"{s.dimension} {s.score:.2f}: {s.reason}" for s in scores]
-    return f"{verdict} ({reason}). " + ". ".join(parts) + "."
+    mean_score = math.fsum(score.score for score in scores) / max(1, len(scores))
+    reason = "memory says the contrary" if refuted else f"mean {mean_score:.2f}"
+    score_texts = [f"{score.dimension} {score.score:.2f}: {score.reason}" for score in scores]
+    return f"{verdict} ({reason}). " + ". ".join(score_texts) + "."
 
 
 def _is_others(evidence: Evidence, case: Case) -> bool:
@@ -101,34 +101,37 @@ def _is_others(evidence: Evidence, case: Case) -> bool:
 
 
 def _support(case: Case) -> _Weight:
-    weight, own_total = _Weight(), 0.0
+    support, own_facts_weight = _Weight(), 0.0
     for evidence in _with_stance(case, "supports"):
-        is_others = _is_others(evidence, case)
+        is_by_others = _is_others(evidence, case)
         if evidence.kind == "observation":
-            weight_of_one = _SEEN if is_others else _SEEN_BY_AUTHOR
+            evidence_weight = _SEEN if is_by_others else _SEEN_BY_AUTHOR
         else:
-            weight_of_one = _OTHERS if is_others else _OWN
-        weight_of_one *= evidence.confidence
-        if evidence.kind != "observation" and not is_others:  # to repeat oneself is little evidence
-            weight_of_one = min(weight_of_one, _OWN_MOST - own_total)
-            own_total += weight_of_one
-        weight.total += weight_of_one
-        weight.descriptions.append(_described(evidence, case))
-    return weight
+            evidence_weight = _OTHERS if is_by_others else _OWN
+        evidence_weight *= evidence.confidence
+        # To repeat oneself is little evidence.
+        if evidence.kind != "observation" and not is_by_others:
+            evidence_weight = min(evidence_weight, _OWN_MOST - own_facts_weight)
+            own_facts_weight += evidence_weight
+        support.total += evidence_weight
+        support.descriptions.append(_described(evidence, case))
+    return support
 
 
 def _against(case: Case) -> _Weight:
-    weight = _Weight()
+    contradiction = _Weight()
     for evidence in _with_stance(case, "contradicts"):
         is_newer = evidence.at > case.at
-        weight_of_one = (_SEEN if evidence.kind == "observation" else _OTHERS) * evidence.confidence
+        evidence_weight = (
+            _SEEN if evidence.kind == "observation" else _OTHERS
+        ) * evidence.confidence
         if not is_newer:
-            weight_of_one *= _IF_OLDER if _is_others(evidence, case) else _OWN
-        weight.total += weight_of_one
-        weight.descriptions.append(
+            evidence_weight *= _IF_OLDER if _is_others(evidence, case) else _OWN
+        contradiction.total += evidence_weight
+        contradiction.descriptions.append(
             f"{'newer' if is_newer else 'older'} {_described(evidence, case)}"
         )
-    return weight
+    return contradiction
 
 
 def _with_stance(case: Case, stance: Stance) -> list[Evidence]:
@@ -141,7 +144,7 @@ def _described(evidence: Evidence, case: Case) -> str:
 
 
 def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
-    value = _BASE + _REACH * (_grown(support.total) - _grown(against.total))
+    accuracy = _BASE + _REACH * (_grown(support.total) - _grown(against.total))
     reasons = []
     if support.descriptions:
         reasons.append(f"supported by {_listed(support.descriptions)}")
@@ -150,18 +153,20 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
     if not reasons:
         reasons.append("nothing in memory supports or contradicts it")
     if case.now - case.at > _YEAR_US:
-        value -= 0.05
+        accuracy -= 0.05
         reasons.append("older than a year")
     if case.confidence < 0.5:  # noqa: PLR2004 - half sure
-        value -= 0.1
+        accuracy -= 0.1
         reasons.append("its author was not sure")
     minimum = 0.0 if against.descriptions else _MIN_STYLE_SCORE
-    return Score("accuracy", min(1.0, max(minimum, value)), "; ".join(reasons))
+    return Score("accuracy", min(1.0, max(minimum, accuracy)), "; ".join(reasons))
 
 
 def _listed(names: Sequence[str]) -> str:
-    unnamed = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {unnamed} more" if unnamed > 0 else "")
+    unnamed_count = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (
+        f" and {unnamed_count} more" if unnamed_count > 0 else ""
+    )
 
 
 def _grown(total: float) -> float:
@@ -170,22 +175,26 @@ def _grown(total: float) -> float:
 
 
 def _relevance(case: Case) -> Score:
-    value, reasons = 0.4, []
+    relevance, reasons = 0.4, []
     if case.category:
-        value += 0.15
+        relevance += 0.15
         reasons.append("it has a category")
     if case.relations:
-        value += 0.2
+        relevance += 0.2
         reasons.append("relations touch what it names")
     if case.evidence:
-        value += 0.25
+        relevance += 0.25
         reasons.append("other memories are about the same")
     if case.context is not None:
-        topic, words = content_stems(case.context), content_stems(case.text)
-        common_share = len(topic & words) / max(1, min(len(topic), len(words)))
-        value = value / 2 + common_share / 2
+        context_stems, claim_stems = content_stems(case.context), content_stems(case.text)
+        common_share = len(context_stems & claim_stems) / max(
+            1, min(len(context_stems), len(claim_stems))
+        )
+        relevance = relevance / 2 + common_share / 2
         reasons.append(f"it shares {common_share:.0%} of its words with the context")
-    return Score("relevance", value, "; ".join(reasons) or "nothing in memory is about the same")
+    return Score(
+        "relevance", relevance, "; ".join(reasons) or "nothing in memory is about the same"
+    )
 
 
 _NUMBER = re.compile(r"\d")
@@ -203,21 +212,23 @@ _LONG = 120
 
 
 def _specificity(case: Case) -> Score:
-    words, names = len(case.text.split()), len(names_in(case.text))
-    numbers, places = _NUMBER.search(case.text), _PLACE_PATTERN.search(case.text)
-    hedges = len(_HEDGE.findall(case.text))
-    value = 0.35 + 0.15 * min(2, names) + 0.2 * bool(numbers) + 0.15 * bool(places)
-    reasons = [f"names {names}", "has numbers" if numbers else "no numbers"]
-    if hedges:
-        value -= 0.15 * min(3, hedges)
-        reasons.append(f"hedges {hedges}")
+    word_count, name_count = len(case.text.split()), len(names_in(case.text))
+    number_match, place_match = _NUMBER.search(case.text), _PLACE_PATTERN.search(case.text)
+    hedge_count = len(_HEDGE.findall(case.text))
+    specificity = (
+        0.35 + 0.15 * min(2, name_count) + 0.2 * bool(number_match) + 0.15 * bool(place_match)
+    )
+    reasons = [f"names {name_count}", "has numbers" if number_match else "no numbers"]
+    if hedge_count:
+        specificity -= 0.15 * min(3, hedge_count)
+        reasons.append(f"hedges {hedge_count}")
     if len(content_stems(case.text)) < _SHORT:
-        value -= 0.15
+        specificity -= 0.15
         reasons.append("very short")
-    if words > _LONG:
-        value -= 0.1
+    if word_count > _LONG:
+        specificity -= 0.1
         reasons.append("long for one claim")
-    return Score("specificity", value, ", ".join(reasons))
+    return Score("specificity", specificity, ", ".join(reasons))
 
 
 _STYLE = {"relevance": _relevance, "specificity": _specificity}

@@ -30,7 +30,7 @@ class FileLocks(Locks):
     """Locks on the files of a folder, which exclude other processes and other threads."""
 
     def __init__(self, folder: Path, limit_s: float) -> None:
-        """Take nothing yet; a wait takes at most `limit_s` seconds."""
+        """Set the folder of the lock files; a wait takes at most `limit_s` seconds."""
         self._folder = folder
         self.limit_s = limit_s
 
@@ -53,25 +53,25 @@ class FileLocks(Locks):
 
     @override
     def whole_is_free(self) -> bool:
-        path = self._folder / WHOLE_FILE
+        lock_path = self._folder / WHOLE_FILE
         try:
-            return is_free(path)
+            return is_free(lock_path)
         except OSError as exc:
-            raise of_system(exc, path, writing=True) from exc
+            raise of_system(exc, lock_path, writing=True) from exc
 
     @contextmanager
     def _taken(self, names: Collection[str], wait_s: float) -> Iterator[bool]:
         """Take the files' locks in the order of their names; yields whether all were free."""
         deadline = time.monotonic() + wait_s
-        with ExitStack() as taken:
+        with ExitStack() as held_locks:
             is_held = True
-            for path in self._paths(names):
-                handle = self._take(path, max(0.0, deadline - time.monotonic()))
-                if handle is None:
-                    taken.close()
+            for lock_path in self._paths(names):
+                lock_handle = self._take(lock_path, max(0.0, deadline - time.monotonic()))
+                if lock_handle is None:
+                    held_locks.close()
                     is_held = False
                     break
-                taken.callback(os.close, handle)
+                held_locks.callback(os.close, lock_handle)
             yield is_held
 
     def _take(self, path: Path, wait_s: float) -> int | None:
@@ -85,7 +85,10 @@ class FileLocks(Locks):
     def _paths(self, names: Collection[str]) -> list[Path]:
         if not names:
             return [self._folder / WHOLE_FILE]
-        return [self._folder / FOLDER / number for number in sorted({_number(n) for n in names})]
+        return [
+            self._folder / FOLDER / file_number
+            for file_number in sorted({_number(name) for name in names})
+        ]
 
 
 def _number(name: str) -> str:

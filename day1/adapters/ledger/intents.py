@@ -62,7 +62,7 @@ class Intents:
     """Opens, ends and recovers the intents of a ledger."""
 
     def __init__(self, rows: IntentRows, locks: Locks) -> None:
-        """Take nothing yet."""
+        """Set the ledger's rows of intents and its locks; take no lock yet."""
         self._rows = rows
         self._locks = locks
         self._mine = _Mine()
@@ -79,7 +79,10 @@ class Intents:
             StoreUnavailable: its locks were lost, and another process recovered it.
         """
         if self._mine.intent is not None:  # its row would be taken for one of a dead process
-            raise RuntimeError(f"{intent.op} inside of {self._mine.intent.op}")
+            raise RuntimeError(
+                f"The intent {intent.op} cannot be opened inside of {self._mine.intent.op}: "
+                "end that intent first."
+            )
         if self._unfinished:
             self.recover_orphans()
             self._unfinished.clear()
@@ -110,8 +113,8 @@ class Intents:
         if intent is not None and not self._rows.end_intent(intent.id):
             self._mine.ended = True
             raise StoreUnavailable(
-                "Another day1 took this for the work of a dead process, and finished or withdrew "
-                "it: look whether it was done, then try again."
+                "Another day1 process took this operation for one of a dead process, and finished "
+                "or undid it: check whether it was done, then try again."
             )
 
     @contextmanager
@@ -124,7 +127,7 @@ class Intents:
 
     @contextmanager
     def exclusive(self, names: Collection[str] = WHOLE) -> Iterator[None]:
-        """Keep intents with one of these names from being open during the block; none: all.
+        """Let no intent on any of these names be open during the block; no names: no intent at all.
 
         Raises:
             StoreBusy: others held one of the locks for longer than the limit.
@@ -135,11 +138,11 @@ class Intents:
             return
         deadline = time.monotonic() + self._locks.limit_s
         with self._taken(WHOLE, deadline):
-            for other in self._rows.open_intents():
-                with ExitStack() as stack:
-                    if other.names:
-                        stack.enter_context(self._taken(other.names, deadline))
-                    self._recover_if_open(other)
+            for open_intent in self._rows.open_intents():
+                with ExitStack() as intent_locks:
+                    if open_intent.names:
+                        intent_locks.enter_context(self._taken(open_intent.names, deadline))
+                    self._recover_if_open(open_intent)
             yield
 
     def recover_orphans(self) -> int:
@@ -152,31 +155,37 @@ class Intents:
 
     def _recover_if_open(self, intent: Intent) -> bool:
         """Recover an intent if it is still open, under its locks; returns whether it was."""
-        is_open = any(other.id == intent.id for other in self._rows.open_intents())
+        is_open = any(open_intent.id == intent.id for open_intent in self._rows.open_intents())
         if is_open:
             self._rows.finish_intent(intent)
         return is_open
 
     @contextmanager
     def _claimed(self, names: Collection[str], intent: Intent | None = None) -> Iterator[None]:
-        """Hold the locks of some names; no open intent touches them, and `intent` is open."""
+        """Hold the locks of names that no other open intent touches; `intent` is open meanwhile."""
         deadline = time.monotonic() + self._locks.limit_s
         locked_names = frozenset(names)
         while True:
             with self._taken(locked_names, deadline):
-                open_others = self._added(names, intent)
-                if open_others == []:
+                conflicting_intents = self._added(names, intent)
+                if conflicting_intents == []:
                     yield
                     return
                 # An orphan is recovered under all of its locks, which may be more than these.
-                not_fully_locked = [
-                    other for other in open_others or () if not locked_names.issuperset(other.names)
+                partly_locked_intents = [
+                    open_intent
+                    for open_intent in conflicting_intents or ()
+                    if not locked_names.issuperset(open_intent.names)
                 ]
-                for other in open_others or ():
-                    if other.names and other not in not_fully_locked:
-                        self._rows.finish_intent(other)
-            locked_names = frozenset(names).union(*(other.names for other in not_fully_locked))
-            if open_others is None or any(not other.names for other in open_others):
+                for open_intent in conflicting_intents or ():
+                    if open_intent.names and open_intent not in partly_locked_intents:
+                        self._rows.finish_intent(open_intent)
+            locked_names = frozenset(names).union(
+                *(open_intent.names for open_intent in partly_locked_intents)
+            )
+            if conflicting_intents is None or any(
+                not open_intent.names for open_intent in conflicting_intents
+            ):
                 self._wait_for_whole(names, deadline)
 
     def _added(self, names: Collection[str], intent: Intent | None) -> list[Intent] | None:
@@ -186,9 +195,13 @@ class Intents:
             The open intents that touch the names; None if somebody holds the whole store.
         """
         open_intents = self._rows.open_intents()
-        others = [o for o in open_intents if not o.names or not set(names).isdisjoint(o.names)]
-        if others:
-            return others
+        conflicting_intents = [
+            open_intent
+            for open_intent in open_intents
+            if not open_intent.names or not set(names).isdisjoint(open_intent.names)
+        ]
+        if conflicting_intents:
+            return conflicting_intents
         if intent is not None:
             self._rows.add_intent(intent)
         if self._locks.whole_is_free():
@@ -198,7 +211,7 @@ class Intents:
         return None
 
     def _wait_for_whole(self, names: Collection[str], deadline: float) -> None:
-        """Wait a moment for who holds the whole store; recover their intent if they are gone."""
+        """Wait a moment for the holder of the whole store; if it is dead, recover its intent."""
         self.recover_orphans()
         if time.monotonic() >= deadline:
             raise self._busy(names)
@@ -206,26 +219,26 @@ class Intents:
 
     @contextmanager
     def _taken(self, names: Collection[str], deadline: float) -> Iterator[None]:
-        with ExitStack() as stack:
+        with ExitStack() as held_locks:
             try:
-                left_s = max(0.0, deadline - time.monotonic())
-                stack.enter_context(self._locks.held(names, left_s))
+                seconds_left = max(0.0, deadline - time.monotonic())
+                held_locks.enter_context(self._locks.held(names, seconds_left))
             except StoreBusy as exc:
                 raise self._busy(names) from exc
             yield
 
     def _busy(self, names: Collection[str]) -> StoreBusy:
-        """Say who holds a lock, if that is an open intent."""
+        """Build the error for a held lock; it names the open intent that holds the lock, if any."""
         limit_s = self._locks.limit_s
-        text = f"Another writer has held this store for {limit_s:g} s; try again."
-        for other in self._rows.open_intents():
-            if not names or not other.names or not set(names).isdisjoint(other.names):
-                text = (
-                    f"A {other.op} that began at {show(other.created_at)} has held a branch of "
-                    f"this call for {limit_s:g} s; try again."
+        message = f"Another writer has held this store for {limit_s:g} s; try again."
+        for open_intent in self._rows.open_intents():
+            if not names or not open_intent.names or not set(names).isdisjoint(open_intent.names):
+                message = (
+                    f"A {open_intent.op} that began at {show(open_intent.created_at)} has held a "
+                    f"branch of this call for {limit_s:g} s; try again."
                 )
-                return StoreBusy(text, limit_s=limit_s, operation=other.op)
-        return StoreBusy(text, limit_s=limit_s)
+                return StoreBusy(message, limit_s=limit_s, operation=open_intent.op)
+        return StoreBusy(message, limit_s=limit_s)
 
 
 class LedgerWithIntents(Ledger):
@@ -237,9 +250,11 @@ class LedgerWithIntents(Ledger):
     def open_intent(
         self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
     ) -> AbstractContextManager[None]:
-        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
-        folded = tuple(sorted({name.lower() for name in names}))
-        return self._intents.opened(Intent(new_id("intent", now), kind.name, fields, now, folded))
+        payload_fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        lowercase_names = tuple(sorted({name.lower() for name in names}))
+        return self._intents.opened(
+            Intent(new_id("intent", now), kind.name, payload_fields, now, lowercase_names)
+        )
 
     @override
     def ending(self, *, own: bool = False) -> AbstractContextManager[None]:

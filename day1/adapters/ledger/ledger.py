@@ -38,7 +38,7 @@ class FileWatch(Watch):
     """Detects in a few microseconds whether any process wrote to or replaced a SQLite file."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Open nothing yet; `connect` opens the file."""
+        """Set the file to watch, and the function that opens it; open nothing yet."""
         self._path, self._connect = path, connect
         self._guard = threading.Lock()
         self._opened: Hashable = None
@@ -49,10 +49,10 @@ class FileWatch(Watch):
     def file(self) -> tuple[int, ...]:
         """Return the device and inode of the file; empty if it does not exist."""
         try:
-            status = self._path.stat()
+            file_status = self._path.stat()
         except OSError:
             return ()
-        return status.st_dev, status.st_ino
+        return file_status.st_dev, file_status.st_ino
 
     @override
     def version(self) -> Hashable:
@@ -60,18 +60,18 @@ class FileWatch(Watch):
         return self._version_at(self._counted())
 
     def _version_at(self, counted: Hashable) -> Hashable:
-        overlooked, before = self._same
-        return before if counted == overlooked else counted
+        overlooked_count, version_before = self._same
+        return version_before if counted == overlooked_count else counted
 
     def _counted(self) -> tuple[tuple[int, ...], int]:
         """Return the opened file, and SQLite's count of the commits of other connections."""
-        file = self.file()
+        file_id = self.file()
         with self._guard:
-            if self._connection is None or file != self._opened:
+            if self._connection is None or file_id != self._opened:
                 self.close()
                 self._connection, self._same = self._connect(), (None, None)
-                self._opened = file
-            return file, _commits_of_others(self._connection)
+                self._opened = file_id
+            return file_id, _commits_of_others(self._connection)
 
     @override
     @contextmanager
@@ -81,13 +81,13 @@ class FileWatch(Watch):
         Nobody else can commit before the writer does. If somebody does afterwards, before the
         watch has counted, the writer counts that commit and not its own: the version changes then.
         """
-        file_and_count, others = self._counted(), _commits_of_others(writer)
-        file, before = file_and_count[0], self._version_at(file_and_count)
+        file_and_count, commits_of_others = self._counted(), _commits_of_others(writer)
+        file_id, version_before = file_and_count[0], self._version_at(file_and_count)
         yield
         with suppress(sqlite3.Error):  # the commit has succeeded
             file_and_count = self._counted()
-            if _commits_of_others(writer) == others and file_and_count[0] == file:
-                self._same = file_and_count, before
+            if _commits_of_others(writer) == commits_of_others and file_and_count[0] == file_id:
+                self._same = file_and_count, version_before
 
     @override
     def close(self) -> None:
@@ -98,8 +98,8 @@ class FileWatch(Watch):
 
 def _commits_of_others(connection: sqlite3.Connection) -> int:
     """Return a number that changes when another connection has committed."""
-    number: int = connection.execute("PRAGMA data_version").fetchone()[0]
-    return number
+    data_version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return data_version
 
 
 def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
@@ -196,12 +196,12 @@ class SqlLedger(LedgerWithIntents):
         """Open a transaction, which leaving the block commits; a file has one at a time."""
         try:
             with self._engine.connect() as connection, connection.begin() as transaction:
-                raw: Any = connection.connection.driver_connection
-                raw.execute("BEGIN IMMEDIATE")
+                driver_connection: Any = connection.connection.driver_connection
+                driver_connection.execute("BEGIN IMMEDIATE")
                 refuse_later(connection, self._name)
                 yield connection
                 watch = None if self._local.stamped else self._watch
-                with nullcontext() if watch is None else watch.overlooking(raw):
+                with nullcontext() if watch is None else watch.overlooking(driver_connection):
                     transaction.commit()
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
@@ -209,9 +209,9 @@ class SqlLedger(LedgerWithIntents):
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        current: Connection | None = getattr(self._local, "connection", None)
-        if current is not None:
-            yield current
+        current_connection: Connection | None = getattr(self._local, "connection", None)
+        if current_connection is not None:
+            yield current_connection
             return
         with self._opened() as connection:
             yield connection
@@ -247,14 +247,14 @@ class SqlLedger(LedgerWithIntents):
 
     @override
     def swap(self, there: T | None, record: T) -> bool:
-        kind, row = type(record), as_row(record)
+        kind, new_row = type(record), as_row(record)
         with self._writing(stamped=kind.KIND.stamped) as connection:  # type: ignore[attr-defined]  # every record has one
-            rows = prepared(selecting_by, kind, ("id",)).rows(connection, {"id": row["id"]})  # type: ignore[arg-type]  # as above
-            same = bool(rows) and is_row_of(there, rows[0])
-            if not same and there != (self._record(kind, rows[0]) if rows else None):
+            rows = prepared(selecting_by, kind, ("id",)).rows(connection, {"id": new_row["id"]})  # type: ignore[arg-type]  # as above
+            is_same = bool(rows) and is_row_of(there, rows[0])
+            if not is_same and there != (self._record(kind, rows[0]) if rows else None):
                 return False
             statement = prepared(inserting if there is None else updating, TABLES[kind])
-            statement.many(connection, [row])
+            statement.many(connection, [new_row])
         return True
 
     def _record(self, kind: type[T], row: Sequence[Any]) -> T:
@@ -314,14 +314,14 @@ class SqlLedger(LedgerWithIntents):
     @override
     def branch(self, name: str) -> Branch | None:
         """Find a branch by name; branches are remembered until the ledger changes."""
-        branches = self._remembered()
-        if name in branches:
-            return branches[name]
+        branch_by_name = self._remembered()
+        if name in branch_by_name:
+            return branch_by_name[name]
         with self._reading() as connection:
-            folded = {"folded": name.lower()}
-            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded)
-        entry = branches[name] = self._record(Branch, rows[0]) if rows else None
-        return entry
+            folded_name = {"folded": name.lower()}
+            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded_name)
+        branch = branch_by_name[name] = self._record(Branch, rows[0]) if rows else None
+        return branch
 
     def _remembered(self) -> dict[str, Branch | None]:
         """Return the remembered branches by name; empty after the ledger changed."""
@@ -384,7 +384,7 @@ class SqlLedger(LedgerWithIntents):
     @override
     def heads(self) -> dict[str, str]:
         with self._reading() as connection:
-            return {str(key): str(branch) for key, branch in connection.execute(select(HEADS))}
+            return {str(key): str(head) for key, head in connection.execute(select(HEADS))}
 
     @override
     def set_head(self, key: str, branch_id: str) -> None:

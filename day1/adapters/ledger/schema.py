@@ -29,16 +29,18 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
     Raises:
         ForeignStore: it has tables that are another program's.
     """
-    existing_tables = own_tables(connection, version, where, marks)
+    columns_by_table = own_tables(connection, version, where, marks)
     metadata.create_all(connection)
     for table in metadata.tables.values():
         for column in table.columns:
-            if column.name not in existing_tables.get(table.name, table.columns):
-                kind = column.type.compile(connection.dialect)
-                name = connection.dialect.identifier_preparer.quote(column.name)
-                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
+            if column.name not in columns_by_table.get(table.name, table.columns):
+                column_type = column.type.compile(connection.dialect)
+                column_name = connection.dialect.identifier_preparer.quote(column.name)
+                connection.exec_driver_sql(
+                    f"ALTER TABLE {table.name} ADD {column_name} {column_type}"
+                )
     if connection.dialect.name == "sqlite":  # only there checksums are compared
-        _add_sums(connection, existing_tables)
+        _add_sums(connection, columns_by_table)
 
 
 def _add_sums(connection: Connection, existing: Columns) -> None:
@@ -49,8 +51,8 @@ def _add_sums(connection: Connection, existing: Columns) -> None:
         rows = connection.execute(selecting(kind).where(table.c[SUM].is_(None))).all()
         checksum_rows = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
         if checksum_rows:
-            update_of_row = update(table).where(table.c.id == bindparam("row"))
-            connection.execute(update_of_row.values({SUM: bindparam("sum")}), checksum_rows)
+            update_statement = update(table).where(table.c.id == bindparam("row"))
+            connection.execute(update_statement.values({SUM: bindparam("sum")}), checksum_rows)
 
 
 def own_tables(
@@ -70,16 +72,20 @@ def own_tables(
     Raises:
         ForeignStore: it has tables that are another program's.
     """
-    names, marks = tables(connection), marks or {}
-    oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
-    columns_by_table = {name: columns(connection, name) for name in names & oldest.keys()}
+    table_names, marks = tables(connection), marks or {}
+    oldest_columns, newest_columns = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
+    columns_by_table = {
+        table_name: columns(connection, table_name)
+        for table_name in table_names & oldest_columns.keys()
+    }
     foreign_names = {
-        name
-        for name, has in columns_by_table.items()
-        if not oldest[name] <= has or (version <= VERSION and has - newest[name])
+        table_name
+        for table_name, present_columns in columns_by_table.items()
+        if not oldest_columns[table_name] <= present_columns
+        or (version <= VERSION and present_columns - newest_columns[table_name])
     }
     if not version or BRANCHES.name not in columns_by_table:
-        foreign_names |= names - columns_by_table.keys()
+        foreign_names |= table_names - columns_by_table.keys()
     if foreign_names:
         raise foreign(where, foreign_names)
     return columns_by_table
@@ -99,11 +105,11 @@ def faults(connection: Connection, name: str, *, has_sums: bool) -> list[str]:
     problems = []
     if has_sums:
         refuse_later(connection, name)
-        lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-        problems = [str(line) for line in lines if line != "ok"]
+        check_lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+        problems = [str(check_line) for check_line in check_lines if check_line != "ok"]
     for kind, table in TABLES.items():
         rows = connection.execute(selecting(kind)).all()
-        changed = has_sums and sum(is_changed(kind, row) for row in rows)
-        if changed:
-            problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
+        changed_count = has_sums and sum(is_changed(kind, row) for row in rows)
+        if changed_count:
+            problems.append(f"{changed_count} of {len(rows)} rows of {table.name} were changed")
     return problems

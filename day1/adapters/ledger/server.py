@@ -107,7 +107,7 @@ def check_ledger(place: ServerUrl) -> None:
     """Make sure that the database for a store's ledger does not belong to another program.
 
     Raises:
-        ForeignStore: one has.
+        ForeignStore: the database has tables of another program.
     """
     engine = _connect(place, _MAKING_S)
     ledger = ServerLedger(engine, place, wait_s=0, stamp=None, hold=locked)
@@ -130,8 +130,8 @@ class _RememberedStamp:
 
 
 def _connect(place: ServerUrl, wait_s: float) -> Engine:
-    url = place.url.set(database=place.database + SUFFIX)
-    return connect(replace(place, url=url), wait_s, _MAX_CONNECTIONS)
+    ledger_url = place.url.set(database=place.database + SUFFIX)
+    return connect(replace(place, url=ledger_url), wait_s, _MAX_CONNECTIONS)
 
 
 class _Stamp(Watch):
@@ -143,14 +143,17 @@ class _Stamp(Watch):
 
     @override
     def version(self) -> Hashable:
-        stamp: _RememberedStamp | None = getattr(self._mine, "stamp", None)
-        if stamp is None or time.monotonic() >= stamp.until:
+        remembered_stamp: _RememberedStamp | None = getattr(self._mine, "stamp", None)
+        if remembered_stamp is None or time.monotonic() >= remembered_stamp.until:
             with self._opened() as connection:
-                value = str(connection.exec_driver_sql(self._ask).scalar_one())
-            if stamp is None:
-                return value
-            stamp.value, stamp.until = value, time.monotonic() + _SAME_VERSION_S
-        return stamp.value
+                new_stamp = str(connection.exec_driver_sql(self._ask).scalar_one())
+            if remembered_stamp is None:
+                return new_stamp
+            remembered_stamp.value, remembered_stamp.until = (
+                new_stamp,
+                time.monotonic() + _SAME_VERSION_S,
+            )
+        return remembered_stamp.value
 
     @contextmanager
     def same_version(self) -> Iterator[None]:
@@ -182,14 +185,14 @@ class ServerLedger(SqlLedger):
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
     ) -> None:
         """Use connections to the ledger's database; open nothing yet."""
-        name = self.where = place.name + SUFFIX
-        queues = Queues(wait_s, hold, _MOST_INTENTS)
+        ledger_name = self.where = place.name + SUFFIX
+        lock_queues = Queues(wait_s, hold, _MOST_INTENTS)
         # Only servers with a stamp, which are Dolt's, are known to let a connection hold several.
-        place_of_locks, by_name = (place.database, name), stamp is not None
-        locks = ServerLocks(engine, place_of_locks, queues, wait_s, by_name=by_name)
+        place_of_locks, locks_by_name = (place.database, ledger_name), stamp is not None
+        locks = ServerLocks(engine, place_of_locks, lock_queues, wait_s, by_name=locks_by_name)
         self._asked = None if stamp is None else _Stamp(locks.connection, stamp)
         if_damaged = "its administrator can bring back a backup."
-        super().__init__(engine, locks, name, if_damaged, self._asked)
+        super().__init__(engine, locks, ledger_name, if_damaged, self._asked)
         self._locks: ServerLocks = locks
         self._turn = lock_name(place.database, "/ledger")
         self._queues = Queues(wait_s, hold)
@@ -242,7 +245,7 @@ class ServerLedger(SqlLedger):
 
     @override
     def add_intent(self, intent: Intent) -> None:
-        """Write the row of a new intent: its id is new and its names are locked, so at any time."""
+        """Write the row of a new intent without waiting for a turn: its names are locked."""
         if not self._locks.by_name:
             super().add_intent(intent)
             return
@@ -268,7 +271,7 @@ class ServerLedger(SqlLedger):
         """Make sure that the ledger's database does not belong to another program.
 
         Raises:
-            ForeignStore: one has.
+            ForeignStore: the database has tables of another program.
         """
         version = self.version()
         with self._opened() as connection:

@@ -47,8 +47,8 @@ def open_ledger(folder: Path, locks: Locks, *, read_only: bool, wait_s: float) -
         max_overflow=60,
     )
 
-    connect = partial(_connect, path, read_only=False, wait_s=wait_s)
-    watch = FileWatch(path, connect)
+    connect_watch = partial(_connect, path, read_only=False, wait_s=wait_s)
+    watch = FileWatch(path, connect_watch)
     if read_only:  # the mode depends on whether others write to the file
         renew(engine, lambda: (watch.file(), _mode(path, read_only=True)))
     else:
@@ -116,11 +116,12 @@ def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
     """Copy the state of `ledger.db` into another folder while others may write."""
     with (
         translated(FILE, IF_DAMAGED),
-        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,
-        closing(sqlite3.connect(to / FILE)) as copy,
+        closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live_connection,
+        closing(sqlite3.connect(to / FILE)) as copy_connection,
     ):
-        copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash damages is made again
-        live.backup(copy)
+        # A copy that a crash damages is made again.
+        copy_connection.execute("PRAGMA synchronous=OFF")
+        live_connection.backup(copy_connection)
 
 
 def scrub_ledger(folder: Path, wait_s: float) -> None:
@@ -145,13 +146,19 @@ def count_records(folder: Path) -> dict[str, int]:
     Raises:
         StoreDamaged: the copy is damaged.
     """
-    with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
-        integrity = opened.execute("PRAGMA integrity_check").fetchone()[0]
-        if integrity != "ok":
+    with (
+        translated(FILE, IF_DAMAGED),
+        closing(_connect(folder / FILE, read_only=True)) as connection,
+    ):
+        integrity_report = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        if integrity_report != "ok":
             raise StoreDamaged(f"{FILE} is damaged: {IF_DAMAGED}", file=FILE)
-        names = [n for (n,) in opened.execute(_TABLES_THERE)]
-        count = 'SELECT count(*) FROM "{}"'
-        return {n: opened.execute(count.format(n)).fetchone()[0] for n in names}
+        table_names = [table_name for (table_name,) in connection.execute(_TABLES_THERE)]
+        count_query = 'SELECT count(*) FROM "{}"'
+        return {
+            table_name: connection.execute(count_query.format(table_name)).fetchone()[0]
+            for table_name in table_names
+        }
 
 
 def _open(path: Path, *, read_only: bool, wait_s: float) -> sqlite3.Connection:
@@ -204,8 +211,8 @@ def _mode(path: Path, *, read_only: bool) -> str:
     """
     if not read_only:
         return "rw"
-    log = path.with_name(f"{FILE}-wal")
-    if not log.exists() or not log.stat().st_size:
+    log_path = path.with_name(f"{FILE}-wal")
+    if not log_path.exists() or not log_path.stat().st_size:
         return "ro&immutable=1"
     if not path.with_name(f"{FILE}-shm").exists():
         raise StoreReadOnly(

@@ -27,5 +27,7 @@ def inserting(table: Table) -> Insert:
 
 def updating(table: Table) -> Update:
     """Return the statement that replaces the row of an id."""
-    values: dict[str, Any] = {c.name: bindparam(c.name) for c in table.columns if c.name != "id"}
-    return update(table).where(table.c.id == bindparam("id")).values(values)
+    new_values: dict[str, Any] = {
+        column.name: bindparam(column.name) for column in table.columns if column.name != "id"
+    }
+    return update(table).where(table.c.id == bindparam("id")).values(new_values)

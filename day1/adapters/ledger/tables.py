@@ -46,7 +46,7 @@ def _kept_as(hint: Any) -> type:
     """Return the type in which a field is stored: `str`, `int`, `bool`, or `object` for JSON."""
     if get_origin(hint) is Literal:
         return str
-    value_types = [part for part in get_args(hint) or (hint,) if part is not type(None)]
+    value_types = [argument for argument in get_args(hint) or (hint,) if argument is not type(None)]
     return value_types[0] if len(value_types) == 1 and value_types[0] in _PLAIN else object
 
 
@@ -55,8 +55,9 @@ _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), b
 
 def _table(record: type[Record], *more: Column[Any]) -> Table:
     """Build the table of a kind of record, with a column for each field."""
-    kind, hints = record.KIND, _hints(record)
-    columns = [_column(f.name, hints[f.name], set(kind.keys)) for f in fields(record)]  # type: ignore[arg-type]  # a dataclass
+    kind, type_hints = record.KIND, _hints(record)
+    names = [record_field.name for record_field in fields(record)]  # type: ignore[arg-type]  # a dataclass
+    columns = [_column(name, type_hints[name], set(kind.keys)) for name in names]
     table = Table(kind.table, metadata, *columns, *more, Column(SUM, BigInteger()))
     for key in kind.keys:
         Index(f"{kind.table}_{key}", table.c[key])
@@ -67,8 +68,8 @@ def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
     """Build the column of a field."""
     if name == "id":
         return Column(name, _KEY, primary_key=True)
-    kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), _TEXT)
-    return Column(name, kind, nullable=type(None) in get_args(hint))
+    column_type = _KEY if name in keys else _PLAIN.get(_kept_as(hint), _TEXT)
+    return Column(name, column_type, nullable=type(None) in get_args(hint))
 
 
 BRANCHES: Final = _table(Branch, Column("folded", String(100), nullable=False, unique=True))
@@ -148,16 +149,16 @@ def as_record(kind: type[T], row: Sequence[Any], *, checked: bool) -> T | None:
         row: its columns, and the checksum.
         checked: whether to compare the checksum: None if the row is not as day1 wrote it.
     """
-    values = _fields(kind, row)
-    if checked and row[-1] not in {None, _sum(values)}:
+    field_values = _fields(kind, row)
+    if checked and row[-1] not in {None, _sum(field_values)}:
         return None
     for name in _DEFAULTED[kind]:
-        if values[name] is None:
-            del values[name]
-    for name, read in _FROM_JSON[kind].items():
-        if name in values:
-            values[name] = read(values[name])
-    return kind(**values)
+        if field_values[name] is None:
+            del field_values[name]
+    for name, parse_json in _FROM_JSON[kind].items():
+        if name in field_values:
+            field_values[name] = parse_json(field_values[name])
+    return kind(**field_values)
 
 
 def is_changed(kind: type, row: Sequence[Any]) -> bool:
@@ -172,16 +173,18 @@ def sum_of(kind: type, row: Sequence[Any]) -> int:
 
 def _fields(kind: type, row: Sequence[Any]) -> dict[str, Any]:
     """Return the fields of what `selecting` reads, by name and without the checksum."""
-    values: dict[str, Any] = dict(zip(FIELDS[kind], row, strict=False))
+    field_values: dict[str, Any] = dict(zip(FIELDS[kind], row, strict=False))
     for name in _FLAGS[kind]:
-        if values[name] is not None:
-            values[name] = bool(values[name])
-    return values
+        if field_values[name] is not None:
+            field_values[name] = bool(field_values[name])
+    return field_values
 
 
 def _sum(row: Mapping[str, Any]) -> int:
     """Compute the checksum of the columns with a value, so that a new column does not change it."""
-    return crc32(canonical({n: v for n, v in row.items() if v is not None}).encode())
+    return crc32(
+        canonical({name: value for name, value in row.items() if value is not None}).encode()
+    )
 
 
 def check_version(version: int, where: str) -> None:
@@ -208,5 +211,5 @@ def refuse_later(connection: Connection, where: str) -> None:
         StoreVersionUnknown: a later day1 has upgraded the file.
     """
     if connection.dialect.name == "sqlite":
-        raw: Any = connection.connection.driver_connection
-        check_version(raw.execute("PRAGMA user_version").fetchone()[0], where)
+        driver_connection: Any = connection.connection.driver_connection
+        check_version(driver_connection.execute("PRAGMA user_version").fetchone()[0], where)

@@ -46,7 +46,7 @@ _NOT_LET_IN: Final[Meaning] = (
 _NO_RIGHTS: Final[Meaning] = (
     Refused,
     "The server of {where} lets this user in, and gives the user no rights on it: the server's "
-    "administrator is to make the databases NAME and NAME_ledger, and give this user the GRANTs of "
+    "administrator must make the databases NAME and NAME_ledger, and give this user the GRANTs of "
     "docs/servers.md. Or check the name in DAY1_STORE__URL.",
 )
 _NOT_TRUSTED: Final[Meaning] = (
@@ -57,7 +57,7 @@ _NOT_TRUSTED: Final[Meaning] = (
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
     "The server has no database of {where}: check the name in DAY1_STORE__URL. `day1 init` makes "
-    "one, or names what the server's administrator is to say.",
+    "one, or names the statements that the server's administrator must run.",
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,
@@ -92,8 +92,8 @@ _BY_NUMBER: Final[dict[int, Meaning]] = {
     1062: (Conflict, "A row with this id exists already."),
     1146: (
         NotAStore,
-        "The database lacks a table of day1: `day1 init` makes an empty store whole; for another, "
-        "bring back a backup.",
+        "The database lacks a table of day1: `day1 init` completes an empty store; for any other, "
+        "restore a backup.",
     ),
     1406: _TOO_LONG,
 }
@@ -122,8 +122,8 @@ def server_number(exc: BaseException | None) -> int | None:
     driver_error = exc.orig if isinstance(exc, DBAPIError) else exc
     if driver_error is None or type(driver_error).__module__ != "pymysql.err":
         return None
-    number = driver_error.args[0] if driver_error.args else 0
-    return number if isinstance(number, int) else 0
+    error_number = driver_error.args[0] if driver_error.args else 0
+    return error_number if isinstance(error_number, int) else 0
 
 
 def translated(where: str) -> AbstractContextManager[None]:
@@ -132,23 +132,25 @@ def translated(where: str) -> AbstractContextManager[None]:
 
 
 def _meaning(exc: Exception, where: str) -> Day1Error | None:
-    number = server_number(exc)
-    if number is None:
+    error_number = server_number(exc)
+    if error_number is None:
         return refused(where, "") if isinstance(exc, DBAPIError) else None
-    meaning = _by_words(exc) if number in _AMBIGUOUS else None
-    meaning = meaning or _BY_NUMBER.get(number)
+    meaning = _by_words(exc) if error_number in _AMBIGUOUS else None
+    meaning = meaning or _BY_NUMBER.get(error_number)
     if meaning is None:
-        return refused(where, str(number or ""))
-    error, text = meaning
-    if isinstance(text, str):
-        text = text.replace("{where}", where)
-    return error(text, engine_code=str(number))
+        return refused(where, str(error_number or ""))
+    error_class, message = meaning
+    if isinstance(message, str):
+        message = message.replace("{where}", where)
+    return error_class(message, engine_code=str(error_number))
 
 
 def _by_words(exc: BaseException) -> Meaning | None:
     driver_error = exc.orig if isinstance(exc, DBAPIError) else exc
-    words = str(driver_error.args[-1]) if driver_error is not None and driver_error.args else ""
+    error_text = (
+        str(driver_error.args[-1]) if driver_error is not None and driver_error.args else ""
+    )
     for pattern, meaning in _BY_WORDS:
-        if re.match(pattern, words):
+        if re.match(pattern, error_text):
             return meaning
     return None

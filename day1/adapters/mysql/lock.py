@@ -51,19 +51,21 @@ def _taken(connection: Connection, names: Sequence[str], wait_s: float) -> bool:
         lock_expression = "0"
         for _ in names:
             lock_expression = f"IF(GET_LOCK(%s, 0) = 1, 1 + {lock_expression}, 0)"
-        count = connection.exec_driver_sql(f"SELECT {lock_expression}", tuple(names)).scalar()
-        if count == len(names):
+        taken_count = connection.exec_driver_sql(f"SELECT {lock_expression}", tuple(names)).scalar()
+        if taken_count == len(names):
             return True
-        if count:
-            _release(connection, names[:count])
+        if taken_count:
+            _release(connection, names[:taken_count])
     deadline = time.monotonic() + wait_s
-    for number, name in enumerate(names):
-        left_s = max(0.0, deadline - time.monotonic()) if number else wait_s
-        with patience(connection, left_s):
-            taken = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, left_s)).scalar()
-        if taken != 1:
-            if number:
-                _release(connection, names[:number])
+    for index, name in enumerate(names):
+        seconds_left = max(0.0, deadline - time.monotonic()) if index else wait_s
+        with patience(connection, seconds_left):
+            get_lock_result = connection.exec_driver_sql(
+                "SELECT GET_LOCK(%s, %s)", (name, seconds_left)
+            ).scalar()
+        if get_lock_result != 1:
+            if index:
+                _release(connection, names[:index])
             return False
     return True
 
@@ -108,15 +110,15 @@ class Queues:
         """
         limit_s = self._wait_s if wait_s is None else wait_s
         deadline = time.monotonic() + limit_s
-        with ExitStack() as first:
+        with ExitStack() as entered_queues:
             for name in names:
-                _enter(first, self._queue(name), deadline, limit_s)
+                _enter(entered_queues, self._queue(name), deadline, limit_s)
             if self._places is not None:
-                _enter(first, self._places, deadline, limit_s)
-            with connect() as connection, ExitStack() as held:
-                left_s = max(0.0, deadline - time.monotonic())
+                _enter(entered_queues, self._places, deadline, limit_s)
+            with connect() as connection, ExitStack() as held_locks:
+                seconds_left = max(0.0, deadline - time.monotonic())
                 try:
-                    held.enter_context(self._hold(connection, names, left_s))
+                    held_locks.enter_context(self._hold(connection, names, seconds_left))
                 except StoreBusy as exc:  # which tells the seconds that were left
                     raise _busy(limit_s) from exc
                 yield connection
@@ -166,7 +168,7 @@ class ServerLocks:
         *,
         by_name: bool,
     ) -> None:
-        """Take nothing yet.
+        """Set the server and the queues of its locks; take no lock yet.
 
         Args:
             engine: connections to the server.
@@ -190,13 +192,13 @@ class ServerLocks:
         Raises:
             StoreBusy: another day1 held one for longer than the limit.
         """
-        locks = [lock for lock in self._locks(names) if lock not in self._mine.locks]
-        if not locks:
+        new_locks = [lock for lock in self._locks(names) if lock not in self._mine.locks]
+        if not new_locks:
             yield
             return
-        with self._queues.held(locks, self.connection, wait_s) as connection:
+        with self._queues.held(new_locks, self.connection, wait_s) as connection:
             previous_state = self._mine.connection, self._mine.locks
-            self._mine.connection, self._mine.locks = connection, previous_state[1].union(locks)
+            self._mine.connection, self._mine.locks = connection, previous_state[1].union(new_locks)
             try:
                 yield
             finally:
@@ -204,13 +206,13 @@ class ServerLocks:
 
     @contextmanager
     def held_if_free(self, names: Collection[str]) -> Iterator[bool]:
-        """Hold the locks for the block if nobody has them, this thread neither; says whether."""
+        """Try to hold the locks for the block; yields False if any thread holds one, even this."""
         if not self._mine.locks.isdisjoint(self._locks(names)):
             yield False
             return
-        with ExitStack() as stack:
+        with ExitStack() as held_locks:
             try:
-                stack.enter_context(self.held(names, 0))
+                held_locks.enter_context(self.held(names, 0))
             except StoreBusy:
                 yield False
                 return
@@ -218,11 +220,14 @@ class ServerLocks:
 
     def whole_is_free(self) -> bool:
         """Whether nobody else holds the lock of the whole store."""
-        (whole,) = self._locks(())
-        if whole in self._mine.locks:
+        (whole_store_lock,) = self._locks(())
+        if whole_store_lock in self._mine.locks:
             return True
         with self.connection() as connection:
-            return connection.exec_driver_sql("SELECT IS_FREE_LOCK(%s)", (whole,)).scalar() == 1
+            return (
+                connection.exec_driver_sql("SELECT IS_FREE_LOCK(%s)", (whole_store_lock,)).scalar()
+                == 1
+            )
 
     def _locks(self, names: Collection[str]) -> list[str]:
         if not names or not self.by_name:
@@ -249,8 +254,8 @@ class ServerLocks:
         # A dead one would connect again when it is asked, and then be without the locks.
         if connection.invalidated:
             raise StoreUnavailable(
-                "The connection to the server broke, and another day1 may go on with this: look "
-                "whether it was done, then try again."
+                "The connection to the server broke, and another day1 process may finish or undo "
+                "this operation: check whether it was done, then try again."
             )
         with translated(self._where):
             yield connection

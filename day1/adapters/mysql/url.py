@@ -22,9 +22,9 @@ LET_IN_S = 15.0
 ANSWER_S = 60.0
 """Seconds that a server may take to answer a statement."""
 _RESTED_S = 1.0
-"""A connection that was used within this time is not pinged before it is used again."""
+"""Seconds without use after which a connection is pinged before it is used again."""
 _KEPT = 8
-"""Connections of a pool that stay open."""
+"""Number of connections of a pool that stay open."""
 _LOST = 2013
 """The driver's error number for a lost connection."""
 _NOT_CONNECTED = 2003
@@ -64,7 +64,7 @@ def parse(text: str) -> ServerUrl:
     """Read an address such as `mysql+pymysql://day1:…@host:3306/day1`.
 
     Raises:
-        InvalidRequest: it is none of a database on a MySQL-like server.
+        InvalidRequest: the text is not the address of a database on a MySQL-like server.
     """
     url_form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
     try:
@@ -77,12 +77,12 @@ def parse(text: str) -> ServerUrl:
     unknown_options = sorted(url.query.keys() - _OPTIONS)
     if unknown_options:
         raise InvalidRequest(
-            f"DAY1_STORE__URL takes no {unknown_options[0]!r} behind the '?', "
-            f"but {', '.join(_OPTIONS)}.",
+            f"DAY1_STORE__URL takes no option {unknown_options[0]!r} behind the '?': the options "
+            f"are {', '.join(_OPTIONS)}.",
             unknown=unknown_options,
         )
-    letters = database.replace("_", "").replace("-", "")
-    if not (letters.isascii() and letters.isalnum() and len(database) <= _MAX_NAME):
+    name_characters = database.replace("_", "").replace("-", "")
+    if not (name_characters.isascii() and name_characters.isalnum() and len(database) <= _MAX_NAME):
         raise InvalidRequest(
             f"DAY1_STORE__URL ends with the name of a database: at most {_MAX_NAME} ASCII letters, "
             f"digits, '_' and '-', without a branch. Its form is {url_form}."
@@ -94,19 +94,19 @@ def parse(text: str) -> ServerUrl:
         )
     if url.query:
         _check_files(url)
-    server = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
-    return ServerUrl(server, database)
+    server_url = URL.create(DRIVER, url.username, url.password, url.host, url.port, query=url.query)
+    return ServerUrl(server_url, database)
 
 
 def _check_files(url: URL) -> None:
     """Check the files that TLS needs, once: the driver would not say which of them is wrong."""
-    query = {name: str(value) for name, value in url.query.items()}
+    option_by_name = {name: str(value) for name, value in url.query.items()}
     try:
-        context = ssl.create_default_context(
-            cafile=query.get("ssl_ca"), capath=query.get("ssl_capath")
+        tls_context = ssl.create_default_context(
+            cafile=option_by_name.get("ssl_ca"), capath=option_by_name.get("ssl_capath")
         )
-        if "ssl_cert" in query:
-            context.load_cert_chain(query["ssl_cert"], query.get("ssl_key"))
+        if "ssl_cert" in option_by_name:
+            tls_context.load_cert_chain(option_by_name["ssl_cert"], option_by_name.get("ssl_key"))
     except OSError as exc:
         raise InvalidRequest(
             "DAY1_STORE__URL: a file of ssl_ca, ssl_cert or ssl_key is not there, cannot be read, "
@@ -173,13 +173,15 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
 
 def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
     """Connect. A connection lost during the handshake was never open, so a retry is safe."""
-    failure = dialect.loaded_dbapi.OperationalError
+    failure_class = dialect.loaded_dbapi.OperationalError
     try:
         return dialect.connect(*given, **named)
-    except failure as exc:
+    except failure_class as exc:
         if exc.args[0] != _LOST:
             raise
-        raise failure(_NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}") from exc
+        raise failure_class(
+            _NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}"
+        ) from exc
 
 
 def _answers_within(raw: Any, seconds: float) -> None:
@@ -190,12 +192,12 @@ def _answers_within(raw: Any, seconds: float) -> None:
 @contextmanager
 def patience(connection: Connection, seconds: float) -> Iterator[None]:
     """Allow answers more time during the block, in which the server waits for a lock."""
-    raw: Any = connection.connection.driver_connection
-    _answers_within(raw, ANSWER_S + seconds)
+    driver_connection: Any = connection.connection.driver_connection
+    _answers_within(driver_connection, ANSWER_S + seconds)
     try:
         yield
     finally:
-        _answers_within(raw, ANSWER_S)
+        _answers_within(driver_connection, ANSWER_S)
 
 
 def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
@@ -239,8 +241,8 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
 def roll_back(connection: Connection) -> None:
     """End a transaction that a connection has open, without its changes."""
     if not connection.invalidated:
-        raw: Any = connection.connection.driver_connection
-        if raw.open and raw.server_status & _IN_TRANSACTION:
+        driver_connection: Any = connection.connection.driver_connection
+        if driver_connection.open and driver_connection.server_status & _IN_TRANSACTION:
             connection.exec_driver_sql("ROLLBACK")
 
 
@@ -269,9 +271,9 @@ def make_database(connection: Connection, name: str, where: str) -> None:
         if exc.connection_invalidated:
             raise
         raise Refused(
-            f"The server of {where} has no database {name} that this user may use, nor may the "
-            f"user make it: its administrator is to say CREATE DATABASE `{name}`, and the GRANT "
-            f"that docs/servers.md has for it.",
+            f"The server of {where} has no database {name} that this user may use, and "
+            f"this user may not make it: its administrator must run CREATE DATABASE `{name}`, and "
+            "the GRANT that docs/servers.md gives for it.",
             database=name,
         ) from exc
 
@@ -284,18 +286,19 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
         StoreUnavailable, Refused: it does not answer, or does not let this user in.
     """
     with opened(engine, where) as connection:
-        version = str(connection.exec_driver_sql("SELECT version()").scalar_one())
-        before, separator, after = version.partition("-MatrixOne-v")
+        version_text = str(connection.exec_driver_sql("SELECT version()").scalar_one())
+        mysql_version, separator, matrixone_version = version_text.partition("-MatrixOne-v")
         if separator:
-            return "matrixone", after
+            return "matrixone", matrixone_version
         try:
-            dolt = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()
+            dolt_version = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()
         except DBAPIError as exc:
             if exc.connection_invalidated:
                 raise
             raise InvalidRequest(
-                f"The server at {where} is neither Dolt nor MatrixOne (it says {before!r}): day1 "
-                "needs an engine that keeps versions. docs/servers.md says which.",
-                version=before,
+                f"The server at {where} is neither Dolt nor MatrixOne (it says "
+                f"{mysql_version!r}): day1 needs an engine that keeps versions. docs/servers.md "
+                "says which.",
+                version=mysql_version,
             ) from exc
-    return "dolt", str(dolt)
+    return "dolt", str(dolt_version)

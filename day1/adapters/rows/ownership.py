@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData
 from day1.errors import ForeignStore, StoreDamaged
 
 Columns = Mapping[str, frozenset[str]]
-"""The columns by table."""
+"""The names of columns, by table."""
 
 
 def columns_of(metadata: MetaData) -> Columns:
@@ -36,8 +36,8 @@ _IN_A_FILE = (
 
 def columns(connection: Connection, table: str) -> frozenset[str]:
     """Return the names of a table's columns; their types differ from engine to engine."""
-    result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
-    return frozenset(result.keys())
+    cursor_result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
+    return frozenset(cursor_result.keys())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +70,24 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
         ForeignStore: it has other tables than a store.
         StoreDamaged: it has rows of a store, but not the mark.
     """
-    names, expected = tables(connection), known.tables
+    table_names, expected_tables = tables(connection), known.tables
     own_tables = {
-        name for name in names & expected.keys() if known.is_own(name, columns(connection, name))
+        table_name
+        for table_name in table_names & expected_tables.keys()
+        if known.is_own(table_name, columns(connection, table_name))
     }
     stored_version = version() if known.mark in own_tables else 0
-    if stored_version > known.version or (stored_version and own_tables == expected.keys()):
+    if stored_version > known.version or (stored_version and own_tables == expected_tables.keys()):
         return True  # a later one is refused when it is opened
-    if names - own_tables:
-        raise foreign(where, names - own_tables)
-    nonempty_tables = [name for name in sorted(own_tables) if _has_rows(connection, name)]
+    if table_names - own_tables:
+        raise foreign(where, table_names - own_tables)
+    nonempty_tables = [
+        table_name for table_name in sorted(own_tables) if _has_rows(connection, table_name)
+    ]
     if nonempty_tables:
         raise StoreDamaged(
-            f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is no whole "
-            "store, and is left as it is: bring back a backup, or name a database that is empty.",
+            f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is not a "
+            "complete store, and is left as it is: restore a backup, or name an empty database.",
             tables=nonempty_tables,
         )
     return False

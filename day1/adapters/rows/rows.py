@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from day1.ports.store import Work
 
 _CHUNK = 500
-"""Ids in one IN list; engines limit the number of bound values."""
+"""Maximum number of ids in one IN list; engines limit the number of bound values."""
 _SHORT = 64
-"""Most values of a list in a prepared statement; it takes 1, 2, 4 … 64, the last one repeated."""
+"""Maximum length of a list in a prepared statement: 1, 2, 4 … 64, filled with its last value."""
 
 
 class Prepared:
@@ -69,7 +69,7 @@ class Prepared:
         """Run the statement once for each set of values."""
         compiled = self._in_words_of(connection)
         with _cursor(connection, compiled.sql) as cursor:
-            cursor.executemany(compiled.sql, [compiled.parameters(one) for one in values])
+            cursor.executemany(compiled.sql, [compiled.parameters(row) for row in values])
 
     def _in_words_of(self, connection: Connection) -> _Compiled:
         dialect = connection.dialect
@@ -93,8 +93,8 @@ class _Compiled:
 
     def parameters(self, values: Mapping[str, Cell]) -> Any:
         """Return the parameters in the form that the driver takes: by name or by place."""
-        whole = {**self._fixed, **values}
-        return whole if self._names is None else [whole[name] for name in self._names]
+        all_values = {**self._fixed, **values}
+        return all_values if self._names is None else [all_values[name] for name in self._names]
 
 
 @lru_cache(maxsize=1_024)
@@ -114,16 +114,16 @@ def directly(connection: Connection, sql: str, values: Any = ()) -> list[tuple[C
 @contextmanager
 def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
     """Open a cursor of the driver; its errors become SQLAlchemy's, as with other statements."""
-    raw: Any = connection.connection.driver_connection
-    driver: Any = connection.dialect.loaded_dbapi
+    driver_connection: Any = connection.connection.driver_connection
+    dbapi: Any = connection.dialect.loaded_dbapi
     try:
-        yield raw.cursor()
-    except driver.Error as exc:
-        is_lost = connection.dialect.is_disconnect(exc, raw, None)
+        yield driver_connection.cursor()
+    except dbapi.Error as exc:
+        is_lost = connection.dialect.is_disconnect(exc, driver_connection, None)
         if is_lost:  # or the pool would lend it again
             connection.invalidate(exc)
         raise DBAPIError.instance(
-            sql, None, exc, driver.Error, hide_parameters=True, connection_invalidated=is_lost
+            sql, None, exc, dbapi.Error, hide_parameters=True, connection_invalidated=is_lost
         ) from exc
 
 
@@ -155,23 +155,23 @@ class SqlReading(Reading):
     @override
     def get(self, kind: Kind, ids: Sequence[str], columns: Sequence[str] = ()) -> dict[str, Row]:
         row_by_id: dict[str, Row] = {}
-        names = ("id", *columns) if columns else kind.columns
+        column_names = ("id", *columns) if columns else kind.columns
         for chunk in chunks(list(dict.fromkeys(ids))):
             # A list is another statement for each length; most often there is one id.
             query = Query(among={"id": chunk}) if chunk[1:] else Query(equal={"id": chunk[0]})
-            for row in self._select(kind, names, "id", query):
-                row_by_id[str(row[0])] = dict(zip(names, row, strict=True))
+            for row in self._select(kind, column_names, "id", query):
+                row_by_id[str(row[0])] = dict(zip(column_names, row, strict=True))
         return row_by_id
 
     @override
     def find(self, kind: Kind, query: Query, columns: Sequence[str] = ()) -> list[Row]:
-        parts, names = list(_narrowed(query)), tuple(columns) or kind.columns
+        short_queries, column_names = list(_narrowed(query)), tuple(columns) or kind.columns
         rows = [
-            dict(zip(names, row, strict=True))
-            for part in parts
-            for row in self._select(kind, names, "time", part)
+            dict(zip(column_names, row, strict=True))
+            for short_query in short_queries
+            for row in self._select(kind, column_names, "time", short_query)
         ]
-        if len(parts) == 1:
+        if len(short_queries) == 1:
             return rows
         rows.sort(key=lambda r: (when(r), r["created_at"], r["id"]), reverse=query.descending)
         return rows[: query.limit]
@@ -180,25 +180,25 @@ class SqlReading(Reading):
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Read columns of many rows: in the order of an index, and without building dicts."""
         order = query.order or ("id" if query.created_after is None else "created_at")
-        parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
-        return [row for part in parts for row in part]
+        row_lists = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
+        return [row for rows in row_lists for row in rows]
 
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         """Select rows as they are shown: a derived row is no more visible than its sources."""
-        how_shown = self._shown(kind, query)
-        extra = None if how_shown is None else needed(kind, columns)
-        if how_shown is None or extra is None:
+        display_rule = self._shown(kind, query)
+        extra_columns = None if display_rule is None else needed(kind, columns)
+        if display_rule is None or extra_columns is None:
             return self._veiled(kind, columns, order, query)
-        all_columns, limit = (*columns, *extra), query.limit
+        all_columns, limit = (*columns, *extra_columns), query.limit
         while True:
             rows = self._veiled(kind, all_columns, order, query)
-            visible_rows = as_shown(self._as_written(), kind, all_columns, rows, how_shown)
-            hidden_count = len(rows) - len(visible_rows)
+            shown_rows = as_shown(self._as_written(), kind, all_columns, rows, display_rule)
+            hidden_count = len(rows) - len(shown_rows)
             has_read_all = limit is None or len(rows) < (query.limit or 0)
-            if not hidden_count or has_read_all or len(visible_rows) >= (limit or 0):
-                return [row[: len(columns)] for row in visible_rows] if extra else visible_rows
+            if not hidden_count or has_read_all or len(shown_rows) >= (limit or 0):
+                return [row[: len(columns)] for row in shown_rows] if extra_columns else shown_rows
             query = replace(query, limit=(limit or 0) + hidden_count)
 
     def _shown(self, kind: Kind, query: Query) -> Shown | None:
@@ -208,14 +208,14 @@ class SqlReading(Reading):
         spaces = query.among.get("space")
         if spaces is None and "space" in query.equal:
             spaces = [query.equal["space"]]
-        public = query.public or (self.shown_at is not None and asks_for_words(kind, query))
-        return Shown(self.shown_at if query.alive_at is None else query.alive_at, public, spaces)
+        is_public = query.public or (self.shown_at is not None and asks_for_words(kind, query))
+        return Shown(self.shown_at if query.alive_at is None else query.alive_at, is_public, spaces)
 
     def _as_written(self) -> SqlReading:
         """Return this state with rows as they were written; only redacted words are masked."""
-        unfiltered = copy(self)
-        unfiltered.shown_at = None
-        return unfiltered
+        unfiltered_reading = copy(self)
+        unfiltered_reading.shown_at = None
+        return unfiltered_reading
 
     def _veiled(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
@@ -238,12 +238,13 @@ class SqlReading(Reading):
     def _read(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
-        values, empty = self._bound(kind, query)
-        ordered = (order, query.descending)
-        shape = Shape(kind.table, columns, *ordered, empty, tuple(values), self.version)
+        values, null_columns = self._bound(kind, query)
+        sort_order = (order, query.descending)
+        shape = Shape(kind.table, columns, *sort_order, null_columns, tuple(values), self.version)
         if order == "time" and query.limit is not None and self.version >= INDEXED_BY_TIME:
-            narrow, named = NARROW.get(kind.table), {*query.equal, *query.among}
-            if narrow is not None and narrow.isdisjoint(named) and query.created_after is None:
+            narrow_columns, queried_columns = NARROW.get(kind.table), {*query.equal, *query.among}
+            is_broad = narrow_columns is not None and narrow_columns.isdisjoint(queried_columns)
+            if is_broad and query.created_after is None:
                 return newest_rows(self._run, shape, values)
         return self._run(selecting, shape, values)
 
@@ -251,42 +252,43 @@ class SqlReading(Reading):
         self, build: Callable[[Shape], Select[Any]], shape: Shape, values: dict[str, Any]
     ) -> Sequence[tuple[Cell, ...]]:
         """Run a statement; lists of few values are bound value by value."""
-        lists = {name: value for name, value in values.items() if isinstance(value, list)}
-        is_short = all(0 < len(some) <= _SHORT for some in lists.values())
-        lengths = ((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
-        shape = shape._replace(sizes=tuple(lengths) if is_short else ())
-        if len(shape.sizes) < len(lists):  # a long list, for which each length is another statement
+        list_by_name = {name: value for name, value in values.items() if isinstance(value, list)}
+        are_short = all(0 < len(cells) <= _SHORT for cells in list_by_name.values())
+        sizes = ((name, 1 << (len(cells) - 1).bit_length()) for name, cells in list_by_name.items())
+        shape = shape._replace(sizes=tuple(sizes) if are_short else ())
+        if len(shape.sizes) < len(list_by_name):  # a long list: each length is another statement
             return [tuple(row) for row in self.connection.execute(build(shape), values)]
-        values = {name: value for name, value in values.items() if name not in lists}
+        values = {name: value for name, value in values.items() if name not in list_by_name}
         for name, size in shape.sizes:
-            items = lists[name]
-            values |= {f"{name}_{n}": items[min(n, len(items) - 1)] for n in range(size)}
+            cells = list_by_name[name]
+            values |= {f"{name}_{n}": cells[min(n, len(cells) - 1)] for n in range(size)}
         return prepared(build, shape).rows(self.connection, values)
 
     def _bound(self, kind: Kind, query: Query) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the values of a query by the names of their conditions, and its empty columns."""
-        values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
-        for column, allowed in query.among.items():
-            cells = [value for value in allowed if value is not None]
-            values[f"among_{column}" if len(cells) == len(allowed) else f"maybe_{column}"] = cells
-        values |= {f"without_{column}": list(v) for column, v in query.without.items()}
+        equal = query.equal.items()
+        values: dict[str, Any] = {f"equal_{name}": cell for name, cell in equal if cell is not None}
+        for name, allowed in query.among.items():
+            cells = [cell for cell in allowed if cell is not None]
+            values[f"among_{name}" if len(cells) == len(allowed) else f"maybe_{name}"] = cells
+        values |= {f"without_{name}": list(cells) for name, cells in query.without.items()}
         bound_names = ("after", "before", "created_after", "limit")
-        values |= {b: v for b in bound_names if (v := getattr(query, b)) is not None}
+        values |= {key: bound for key in bound_names if (bound := getattr(query, key)) is not None}
         if query.under is not None:
             values |= zip(UNDER, (query.under, *names_below(query.under)), strict=True)
         if query.order == "created_at":  # a bound by which an engine takes the index on it
             values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
-        return values, tuple(c for c, v in query.equal.items() if v is None)
+        return values, tuple(name for name, cell in equal if cell is None)
 
     @override
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         query = Query(equal=equal or {})
         if self.mask.rows and self.mask.narrowed(kind, query) != query:
             return len(self._select(kind, ("id",), "id", query))
-        values, empty = self._bound(kind, query)
-        count = prepared(counting, kind.table, empty, tuple(values), self.version)
-        return int(count.rows(self.connection, values)[0][0] or 0)
+        values, null_columns = self._bound(kind, query)
+        statement = prepared(counting, kind.table, null_columns, tuple(values), self.version)
+        return int(statement.rows(self.connection, values)[0][0] or 0)
 
     @override
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
@@ -297,11 +299,11 @@ class SqlReading(Reading):
         if is_absent:
             return {None: row_count} if (row_count := self.count(kind)) else {}
         table = table_at(kind.table, self.version)
-        values, empty = self._bound(kind, row_query)
-        where = conditions(table, empty, tuple(values))
-        statement = select(table.c[column], func.count()).select_from(table.table).where(*where)
+        values, null_columns = self._bound(kind, row_query)
+        criteria = conditions(table, null_columns, tuple(values))
+        statement = select(table.c[column], func.count()).select_from(table.table).where(*criteria)
         counted_rows = self.connection.execute(statement.group_by(table.c[column]), values)
-        return {value: int(n) for value, n in counted_rows}
+        return {value: int(count) for value, count in counted_rows}
 
     @override
     def log(self) -> Iterator[Commit]:
@@ -320,18 +322,17 @@ class SqlReading(Reading):
     def _seen(self, kind: Kind, query: Query) -> dict[str, Any]:
         """Return the bounds, by name, of the rows of this state that a query is about."""
         shown_at = self.shown_at
-        public = query.public or (shown_at is not None and asks_for_words(kind, query))
-        bounds = {
+        is_public = query.public or (shown_at is not None and asks_for_words(kind, query))
+        bound_by_name = {
             "until": self.until,
             "alive_at": shown_at if query.alive_at is None else query.alive_at,
             "present_at": query.present_at,
-            "public": SECRET if public else None,
+            "public": SECRET if is_public else None,
         }
-        columns = kind.column
         return {
             name: value
-            for name, value in bounds.items()
-            if value is not None and OF_COLUMN.get(name, "id") in columns
+            for name, value in bound_by_name.items()
+            if value is not None and OF_COLUMN.get(name, "id") in kind.column
         }
 
 
@@ -367,27 +368,27 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
     A side that has no row has no id there.
     """
     columns, changes = kind.columns, []
-    width = len(columns)
+    column_count = len(columns)
 
     def side(values: Sequence[Cell]) -> Row | None:
         return None if values[0] is None else dict(zip(columns, values, strict=True))
 
     for values in pairs:
-        after, before = side(values[:width]), side(values[width:])
+        new_row, old_row = side(values[:column_count]), side(values[column_count:])
         if mask.rows:
-            before, after = (r and mask.row(kind, r) for r in (before, after))
-            if before == after:
+            old_row, new_row = (row and mask.row(kind, row) for row in (old_row, new_row))
+            if old_row == new_row:
                 continue
-        changes.append(RowChange(str((after or before or {})["id"]), before, after))
+        changes.append(RowChange(str((new_row or old_row or {})["id"]), old_row, new_row))
     changes.sort(key=lambda change: change.id)
     return changes
 
 
 def _narrowed(query: Query) -> Iterator[Query]:
     """Split a query whose list of allowed values is too long for an engine."""
-    for column, values in query.among.items():
-        if len(values) > _CHUNK:
-            yield from (replace(query, among={**query.among, column: p}) for p in chunks(values))
+    for name, cells in query.among.items():
+        if len(cells) > _CHUNK:
+            yield from (replace(query, among={**query.among, name: part}) for part in chunks(cells))
             return
     yield query
 
@@ -395,5 +396,5 @@ def _narrowed(query: Query) -> Iterator[Query]:
 def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
     """Count the memories after a tip, by index; the same statement reads some expressions."""
     statement = prepared(counting_pending, *before)
-    ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
-    return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers
+    ((*extra_values, count, oldest, newest),) = statement.rows(connection, {"after": after})
+    return Pending(int(count or 0), oldest, newest), extra_values  # type: ignore[arg-type]  # times are integers

@@ -29,7 +29,7 @@ from day1.adapters.rows.tables import BY_TIME, INDEXED_BY_TIME, SCHEMA_VERSION, 
 from day1.model.rows.kind import BY_TABLE, MEMORIES, Cell, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
-"""By bound a column that not all kinds have; where it is absent, all rows meet the bound."""
+"""The column that a bound is about, by bound; rows of a kind without the column all meet it."""
 
 
 class Shape(NamedTuple):
@@ -82,29 +82,36 @@ def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
 def named_at(kind: Kind, version: int, form: str) -> str:
     """List the columns of a kind for an engine's own statement; later columns are NULL."""
     present_columns = columns_at(kind, version)
-    return ", ".join(form.format(c) if c in present_columns else "NULL" for c in kind.columns)
+    return ", ".join(
+        form.format(column) if column in present_columns else "NULL" for column in kind.columns
+    )
 
 
 @cache
 def table_at(name: str, version: int) -> TableAt:
     """Return a table as a version of the schema has it."""
     table, existing_columns = TABLES[name], columns_at(BY_TABLE[name], version)
-    columns = ((c.name, c if c.name in existing_columns else _ABSENT) for c in table.columns)
-    by_name = Columns(columns)
-    return TableAt(table, by_name, _when(by_name))
+    names_and_columns = (
+        (column.name, column if column.name in existing_columns else _ABSENT)
+        for column in table.columns
+    )
+    column_by_name = Columns(names_and_columns)
+    return TableAt(table, column_by_name, _when(column_by_name))
 
 
 def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
     """Return the statement that inserts a row."""
-    names = columns_at(BY_TABLE[table_name], version)
-    return insert(TABLES[table_name]).values({name: bindparam(name) for name in names})
+    column_names = columns_at(BY_TABLE[table_name], version)
+    return insert(TABLES[table_name]).values({name: bindparam(name) for name in column_names})
 
 
 def updating(table_name: str, values: tuple[str, ...]) -> Update:
     """Return the statement that changes columns of the row `row_id`; `new_category` is a value."""
     table = TABLES[table_name]
-    columns: dict[str, Any] = {name.removeprefix("new_"): bindparam(name) for name in values}
-    return update(table).where(table.c.id == bindparam("row_id")).values(columns)
+    value_by_column: dict[str, Any] = {
+        name.removeprefix("new_"): bindparam(name) for name in values
+    }
+    return update(table).where(table.c.id == bindparam("row_id")).values(value_by_column)
 
 
 def _when(columns: Columns) -> ColumnElement[Any]:
@@ -160,17 +167,17 @@ def conditions(
         else:
             yield table.c[column].is_(None)
     for name in values:
-        how, _, column = name.partition("_")
+        operator, _, column = name.partition("_")
         if name in _BOUNDS:
             yield _BOUNDS[name](table, bindparam(name))
-        elif how in {"equal", "among"} and table.c[column] is _ABSENT:
+        elif operator in {"equal", "among"} and table.c[column] is _ABSENT:
             yield false()  # Dolt fails at `NULL = 'x'` where it is the only condition
-        elif how == "equal" and column == "space" and finds_expired:
+        elif operator == "equal" and column == "space" and finds_expired:
             yield _or(table.c[column], "") == bindparam(name)
-        elif how == "equal":
+        elif operator == "equal":
             yield table.c[column] == bindparam(name)
-        elif how in {"among", "maybe", "without"}:
-            yield _listed(how, table.c[column], _bound(name, sizes.get(name)))
+        elif operator in {"among", "maybe", "without"}:
+            yield _listed(operator, table.c[column], _bound(name, sizes.get(name)))
 
 
 def _or(column: ColumnElement[Any], value: int | str) -> ColumnElement[Any]:
@@ -182,7 +189,7 @@ def _bound(name: str, size: int | None) -> Any:
     """Build the parameters of a list: one that takes it whole, or one for each of its values."""
     if size is None:
         return bindparam(name, expanding=True)
-    return [bindparam(f"{name}_{place}") for place in range(size)]
+    return [bindparam(f"{name}_{index}") for index in range(size)]
 
 
 def _listed(how: str, column: ColumnElement[Any], values: Any) -> ColumnElement[bool]:
@@ -202,10 +209,10 @@ def selecting(shape: Shape) -> Select[Any]:
         "id": (table.c.id,),
         "created_at": (table.c.created_at, table.c.id),
     }[shape.order]
-    statement = select(*(table.c[c] for c in shape.columns)).select_from(table.table)
+    statement = select(*(table.c[column] for column in shape.columns)).select_from(table.table)
     statement = statement.where(
         *conditions(table, shape.empty, shape.values, dict(shape.sizes))
-    ).order_by(*(c.desc() if shape.descending else c for c in order_columns))
+    ).order_by(*(column.desc() if shape.descending else column for column in order_columns))
     return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
 
 
@@ -217,14 +224,14 @@ def _absent_or(
 
 
 def _not_ended(table: TableAt, at: ColumnElement[Any]) -> ColumnElement[bool]:
-    open_end: ColumnElement[bool] = table.c.valid_until.is_(None)
+    has_no_end: ColumnElement[bool] = table.c.valid_until.is_(None)
     if "status" in table.c:
-        open_end = and_(open_end, table.c.status != "superseded")
-    return or_(open_end, table.c.valid_until > at)
+        has_no_end = and_(has_no_end, table.c.status != "superseded")
+    return or_(has_no_end, table.c.valid_until > at)
 
 
 UNDER = ("under", "first_below", "after_below")
-"""The values that bound a space and those below it."""
+"""The names of the values that bound a space and the spaces below it."""
 
 
 def _under(table: TableAt) -> ColumnElement[bool]:
@@ -232,9 +239,9 @@ def _under(table: TableAt) -> ColumnElement[bool]:
     space = table.c.space
     if space is _ABSENT:
         return false()
-    name, first, end = UNDER
-    is_below = and_(space >= bindparam(first), space < bindparam(end))
-    return or_(space == bindparam(name), is_below)
+    own_name, first_below, end_below = UNDER
+    is_below = and_(space >= bindparam(first_below), space < bindparam(end_below))
+    return or_(space == bindparam(own_name), is_below)
 
 
 _Test = Callable[[TableAt, Any], ColumnElement[bool]]
@@ -265,21 +272,21 @@ def counting_pending(*before: str) -> Select[Any]:
         for kind in MEMORIES
     ]
     all_counts = count_queries[0].union_all(*count_queries[1:]).subquery()
-    sums = select(
+    totals_query = select(
         func.sum(all_counts.c.n), func.min(all_counts.c.oldest), func.max(all_counts.c.newest)
     )
     if not before:
-        return sums
-    sums_table = sums.subquery()
-    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *sums_table.c]
-    return select(*columns)
+        return totals_query
+    totals = totals_query.subquery()
+    result_columns: list[ColumnElement[Any]] = [*map(literal_column, before), *totals.c]
+    return select(*result_columns)
 
 
 # The newest rows: an index has those that say when they happened apart from those that do not, each
 # in their order. So a statement reads the newest of both, and the newest of these.
 
 WALKED: Final = 4
-"""How many rows are looked at for each row that is wanted, when most of them may not fit."""
+"""Number of rows read for each wanted row, when most rows may not meet the conditions."""
 _DENSE: Final = frozenset({"after", "before", "until", "alive_at", "present_at", "public"})
 """Bounds that most rows meet, or that bound the part of the index that is read."""
 _WHEN_COLUMN: Final = "day1_when"
@@ -305,7 +312,7 @@ def newest_rows(run: Run, shape: Shape, values: dict[str, Any]) -> Sequence[tupl
 
 @lru_cache(maxsize=512)
 def newest(shape: Shape) -> Select[Any]:
-    """Return the statement of a query with a limit, all conditions of which most rows meet."""
+    """Return the statement of a query with a limit whose conditions most rows meet."""
     table = table_at(shape.table, shape.version)
     newest_rows_of_both = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
     return _first(shape, _whole(newest_rows_of_both, table), "limit")
@@ -317,15 +324,18 @@ def newest_walked(shape: Shape) -> Select[Any]:
 
     Its rows are the newest of all only if there are as many as the limit.
     """
-    kind, dense = BY_TABLE[shape.table], tuple(name for name in shape.values if name in _DENSE)
+    kind, dense_names = (
+        BY_TABLE[shape.table],
+        tuple(name for name in shape.values if name in _DENSE),
+    )
     table = table_at(shape.table, shape.version)
-    newest_rows = _by_time(shape, kind.columns, dense, (), "walk")
-    walked = _whole(
-        _first(shape, _whole(newest_rows, table), "walk", kind.columns).subquery(), table
+    newest_rows_query = _by_time(shape, kind.columns, dense_names, (), "walk")
+    walked_table = _whole(
+        _first(shape, _whole(newest_rows_query, table), "walk", kind.columns).subquery(), table
     )
     other_names = tuple(name for name in shape.values if name not in _DENSE)
-    other_conditions = conditions(walked, shape.empty, other_names, dict(shape.sizes))
-    return _first(shape, walked, "limit").where(*other_conditions)
+    other_conditions = conditions(walked_table, shape.empty, other_names, dict(shape.sizes))
+    return _first(shape, walked_table, "limit").where(*other_conditions)
 
 
 def _by_time(
@@ -336,22 +346,25 @@ def _by_time(
     limit: str,
 ) -> Subquery:
     """Build the query of the newest rows with the time of their event, and of those without it."""
-    base = table_at(shape.table, shape.version)
-    happened, names = base.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
-    newest_of_each = []
-    for when, test in (
-        (base.c.created_at, happened.is_(None)),
-        (happened, happened.is_not(None)),
+    base_table = table_at(shape.table, shape.version)
+    happened_at, column_names = base_table.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
+    newest_queries = []
+    for time_column, condition in (
+        (base_table.c.created_at, happened_at.is_(None)),
+        (happened_at, happened_at.is_not(None)),
     ):
-        table_by_time = base._replace(when=when)
-        rows = select(
-            *(base.c[name].label(quoted(name)) for name in names), when.label(_WHEN_COLUMN)
+        table_by_time = base_table._replace(when=time_column)
+        rows_query = select(
+            *(base_table.c[name].label(quoted(name)) for name in column_names),
+            time_column.label(_WHEN_COLUMN),
         )
         other_conditions = conditions(table_by_time, empty, values, dict(shape.sizes))
-        rows = rows.select_from(table_by_time.table).where(test, *other_conditions)
-        rows = rows.order_by(*_ordered(shape, *(base.c[name] for name in BY_TIME)))
-        newest_of_each.append(select(rows.limit(bindparam(limit)).subquery()))
-    return union_all(*newest_of_each).subquery()
+        rows_query = rows_query.select_from(table_by_time.table).where(condition, *other_conditions)
+        rows_query = rows_query.order_by(
+            *_ordered(shape, *(base_table.c[name] for name in BY_TIME))
+        )
+        newest_queries.append(select(rows_query.limit(bindparam(limit)).subquery()))
+    return union_all(*newest_queries).subquery()
 
 
 def _whole(subquery: FromClause, of: TableAt) -> TableAt:
@@ -362,11 +375,11 @@ def _whole(subquery: FromClause, of: TableAt) -> TableAt:
 
 def _first(shape: Shape, table: TableAt, limit: str, columns: tuple[str, ...] = ()) -> Select[Any]:
     """Build the selection of the first rows of a subquery, in time."""
-    names = columns or shape.columns
-    selected_columns = [table.c[name] for name in names]
-    rows = select(*selected_columns, table.when) if columns else select(*selected_columns)
+    column_names = columns or shape.columns
+    selected_columns = [table.c[name] for name in column_names]
+    rows_query = select(*selected_columns, table.when) if columns else select(*selected_columns)
     order_columns = _ordered(shape, table.when, table.c.created_at, table.c.id)
-    return rows.select_from(table.table).order_by(*order_columns).limit(bindparam(limit))
+    return rows_query.select_from(table.table).order_by(*order_columns).limit(bindparam(limit))
 
 
 def _ordered(shape: Shape, *columns: Any) -> list[Any]:

@@ -30,14 +30,14 @@ def add_missing(connection: Connection) -> None:
     """
     for table in TABLES.values():
         present_columns = columns(connection, table.name)
-        added_columns = [
+        column_additions = [
             f"ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}"
             for column in table.columns
             if column.name not in present_columns
         ]
-        if added_columns and _on_a_server(connection):
-            added_columns = [", ".join(added_columns)]
-        for addition in added_columns:
+        if column_additions and _on_a_server(connection):
+            column_additions = [", ".join(column_additions)]
+        for addition in column_additions:
             connection.exec_driver_sql(f"ALTER TABLE `{table.name}` {addition}")
         for index in _missing(connection, table):
             connection.execute(CreateIndex(index))
@@ -66,8 +66,8 @@ def check_schema(connection: Connection) -> int:
 
 def versions(connection: Connection) -> tuple[int, int]:
     """Return the first and the present version of a state's schema; raises as `check_schema`."""
-    oldest, version = connection.execute(_VERSIONS).one()
-    return int(oldest or 0), checked(version)
+    first_version, present_version = connection.execute(_VERSIONS).one()
+    return int(first_version or 0), checked(present_version)
 
 
 def checked(version: int | None) -> int:
@@ -92,10 +92,12 @@ def later_schema(version: int) -> StoreVersionUnknown:
 
 def _missing(connection: Connection, table: Table) -> Iterator[Index]:
     """Yield the indexes that a table lacks."""
-    server = _on_a_server(connection)
-    query = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
-    column = "Key_name" if server else "name"
-    index_names = {str(row[column]) for row in connection.exec_driver_sql(query).mappings()}
+    is_on_server = _on_a_server(connection)
+    query = (
+        f"SHOW INDEX FROM `{table.name}`" if is_on_server else f"PRAGMA index_list('{table.name}')"
+    )
+    name_key = "Key_name" if is_on_server else "name"
+    index_names = {str(row[name_key]) for row in connection.exec_driver_sql(query).mappings()}
     yield from (index for index in table.indexes if index.name not in index_names)
 
 

@@ -66,8 +66,8 @@ def _real(*_: Any, **__: Any) -> str:
 @compiles(CreateTable, "mysql")
 def _by_bytes(table: CreateTable, compiler: Any, **options: Any) -> str:
     """Compare texts by their bytes, as SQLite does."""
-    created = str(compiler.visit_create_table(table, **options)).rstrip()
-    return f"{created} CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin"
+    create_statement = str(compiler.visit_create_table(table, **options)).rstrip()
+    return f"{create_statement} CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin"
 
 
 _TYPES: dict[ColumnType, TypeEngine[Any]] = {
@@ -94,17 +94,26 @@ def _column(column: Described) -> Column[Any]:
 def _table(kind: Kind) -> Table:
     columns = kind.column.values()
     table = Table(kind.table, versioned, *map(_column, columns))
-    indexes = [(c.name, c.indexed_with) for c in columns if c.indexed or c.indexed_with]
-    for first, second in (*indexes, *((name, None) for name in kind.origin_indexes)):
-        names = [name for name in (first, second) if name is not None]
+    indexed_columns = [
+        (column.name, column.indexed_with)
+        for column in columns
+        if column.indexed or column.indexed_with
+    ]
+    for first_column, second_column in (
+        *indexed_columns,
+        *((name, None) for name in kind.origin_indexes),
+    ):
+        names = [name for name in (first_column, second_column) if name is not None]
         Index(f"{kind.table}_{'_'.join(names)}", *(table.c[name] for name in names))
-    for end, names_in_order in _YOUNGER_INDEXES.items():
+    for name_ending, names_in_order in _YOUNGER_INDEXES.items():
         if set(names_in_order) <= kind.column.keys():
-            by_columns = [table.c[name] for name in names_in_order]
-            partial_condition = by_columns[0].is_not(None) if end == "expires_at" else None
+            index_columns = [table.c[name] for name in names_in_order]
+            partial_condition = (
+                index_columns[0].is_not(None) if name_ending == "expires_at" else None
+            )
             Index(
-                f"{kind.table}_{end}",
-                *by_columns,
+                f"{kind.table}_{name_ending}",
+                *index_columns,
                 info={SINCE: INDEXED_BY_TIME},
                 sqlite_where=partial_condition,
             )
@@ -115,8 +124,10 @@ TABLES = {kind.table: _table(kind) for kind in KINDS}
 
 
 def _narrow(kind: Kind) -> frozenset[str]:
-    indexed = {c.name for c in kind.column.values() if c.indexed or c.indexed_with}
-    return frozenset({"id", *kind.origin_indexes, *indexed} - {"space"})
+    indexed_names = {
+        column.name for column in kind.column.values() if column.indexed or column.indexed_with
+    }
+    return frozenset({"id", *kind.origin_indexes, *indexed_names} - {"space"})
 
 
 NARROW = {kind.table: _narrow(kind) for kind in KINDS if set(BY_TIME) <= kind.column.keys()}

@@ -26,11 +26,13 @@ class CountingSource(Source):
 
     def leave_out_headings(self, headings: Iterable[tuple[int, str]], place: object) -> None:
         """Record the headings, by line and title, whose title is in no row."""
-        for line, _ in headings:
-            self.leave_out("headings without a text of their own", f"{shown(place)}, line {line}")
+        for line_number, _ in headings:
+            self.leave_out(
+                "headings without a text of their own", f"{shown(place)}, line {line_number}"
+            )
 
     def leave_out_lines(self, count: int, place: object) -> None:
         """Record lines of front matter that become no part of a row."""
         if count:
-            number = f"{count} line" if count == 1 else f"{count} lines"
-            self.leave_out("other keys of front matter", f"{shown(place)}, {number}")
+            line_count_text = f"{count} line" if count == 1 else f"{count} lines"
+            self.leave_out("other keys of front matter", f"{shown(place)}, {line_count_text}")

@@ -21,8 +21,8 @@ def decoded(data: bytes, path: Path) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        line = data.count(b"\n", 0, exc.start) + 1
-        raise broken(path, line, "it is not UTF-8 text") from exc
+        line_number = data.count(b"\n", 0, exc.start) + 1
+        raise broken(path, line_number, "it is not UTF-8 text") from exc
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -38,11 +38,15 @@ def json_of(text: str, path: Path, line: int = 0) -> Json:
         # json reads escaped lone surrogates, which are no text.
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as exc:
-        raise broken(path, line or exc.lineno, f"it is cut off or no JSON ({exc.msg})") from exc
+        raise broken(
+            path, line or exc.lineno, f"it is cut off, or is not JSON ({exc.msg})"
+        ) from exc
     except _RepeatedKeyError as exc:
         raise broken(path, line or 1, "an object in it has one key twice") from exc
     except (ValueError, RecursionError) as exc:
-        raise broken(path, line or 1, "its JSON is nested too deeply or holds no text") from exc
+        raise broken(
+            path, line or 1, "its JSON is nested too deeply, or has a text that is not Unicode"
+        ) from exc
     return value
 
 
@@ -51,7 +55,7 @@ class _RepeatedKeyError(Exception):
 
 
 def _object(pairs: list[tuple[str, Json]]) -> Json:
-    values = dict(pairs)
-    if len(values) < len(pairs):
+    object_values = dict(pairs)
+    if len(object_values) < len(pairs):
         raise _RepeatedKeyError
-    return values
+    return object_values

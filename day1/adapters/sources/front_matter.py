@@ -48,25 +48,35 @@ class FrontMatter:
     @property
     def unread(self) -> int:
         """The number of lines with values that no caller asked for."""
-        counts = (count for key, count in self._lines.items() if key not in self._asked)
-        return self._others + sum(counts)
+        line_counts = (
+            line_count for key, line_count in self._lines.items() if key not in self._asked
+        )
+        return self._others + sum(line_counts)
 
     def _read(self, lines: Sequence[str]) -> None:
-        outer, last_key, at = "", "", 0
-        while at < len(lines):
-            line, at = lines[at], at + 1
-            if last_key and (entry := _ENTRY.match(line)):
-                self._add(last_key, [_unquoted(entry["value"])])
-            elif key := _KEY.match(line):
-                last_key = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
-                outer = outer if key["indent"] else key["key"]
-                value = key["value"] or ""
+        outer_key, last_key, next_line = "", "", 0
+        while next_line < len(lines):
+            line, next_line = lines[next_line], next_line + 1
+            if last_key and (entry_match := _ENTRY.match(line)):
+                self._add(last_key, [_unquoted(entry_match["value"])])
+            elif key_match := _KEY.match(line):
+                last_key = (
+                    f"{outer_key}.{key_match['key']}"
+                    if key_match["indent"] and outer_key
+                    else key_match["key"]
+                )
+                outer_key = outer_key if key_match["indent"] else key_match["key"]
+                value = key_match["value"] or ""
                 if _BLOCK.fullmatch(value.strip()):
-                    block_end = _end_of_block(lines, at, key["indent"])
-                    glue = " " if value.lstrip().startswith(">") else "\n"
-                    parts = [part.strip() for part in lines[at:block_end]]
-                    self._set(last_key, [glue.join(parts).strip()], len(list(filter(None, parts))))
-                    at = block_end
+                    block_end = _end_of_block(lines, next_line, key_match["indent"])
+                    separator = " " if value.lstrip().startswith(">") else "\n"
+                    block_lines = [block_line.strip() for block_line in lines[next_line:block_end]]
+                    self._set(
+                        last_key,
+                        [separator.join(block_lines).strip()],
+                        len(list(filter(None, block_lines))),
+                    )
+                    next_line = block_end
                 else:
                     self._set(last_key, _listed(value))
             else:
@@ -92,9 +102,9 @@ def _divided(text: str) -> tuple[Sequence[str], str, int]:
     opening_mark = lines[0].rstrip(" \t")
     first_key_line = "".join(lines[1:2])
     if opening_mark in _MARKS and (":" in first_key_line or "=" in first_key_line):
-        for at, line in enumerate(lines[2:], start=2):
+        for line_index, line in enumerate(lines[2:], start=2):
             if line.rstrip(" \t") in (opening_mark, "..."):
-                return lines[1:at], "\n".join(lines[at + 1 :]), at + 1
+                return lines[1:line_index], "\n".join(lines[line_index + 1 :]), line_index + 1
     return (), text, 0
 
 

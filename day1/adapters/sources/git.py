@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from git import Repo
 
 _MOST_FILES = 20
-"""File names in an observation; each file has its own relation anyway."""
+"""Maximum number of file names in an observation; each file has a relation of its own anyway."""
 _MOST_BODY = 4_000
-"""Characters of a commit's body that are kept."""
+"""Maximum number of characters that are kept of a commit's body."""
 _LATEST = 2**47 * 1000 // SECOND
 """Latest date of a commit that fits an id, in seconds since 1970; commits can have any date."""
 _BLOCK = 1 << 16
@@ -121,15 +121,15 @@ class GitSource(CountingSource):
     @override
     def total(self) -> int:
         """Count the commits, those of bots too, and the tags."""
-        count = self._run("rev-list", "--count", "--no-merges", "HEAD")
-        return int(count) + len(list(self._tags()))
+        commit_count = self._run("rev-list", "--count", "--no-merges", "HEAD")
+        return int(commit_count) + len(list(self._tags()))
 
     @override
     def items(self) -> Iterator[list[Draft]]:
         """Yield the drafts of each commit, oldest first, then of each tag."""
         self._left_out.clear()
-        if merges := int(self._run("rev-list", "--count", "--merges", "HEAD")):
-            self.leave_out("merges", f"{merges:,} commits")
+        if merge_count := int(self._run("rev-list", "--count", "--merges", "HEAD")):
+            self.leave_out("merges", f"{merge_count:,} commits")
         for commit in self._commits():
             if is_bot(commit.author, commit.email):
                 self.leave_out("commits of bots", commit.hash)
@@ -138,14 +138,14 @@ class GitSource(CountingSource):
                 yield _drafts(commit)
         # Tag names repeat from repository to repository, so a tag's key has the first commit.
         root_hashes = self._run("rev-list", "--max-parents=0", "HEAD").split()
-        root = min(root_hashes).decode()
-        for tag in self._tags():
-            *_, subject, body = tag
-            self._message((subject, body), f"tag {tag[0]}")
-            yield [_tag_draft(root, *tag)]
+        first_root = min(root_hashes).decode()
+        for tag_fields in self._tags():
+            *_, subject, body = tag_fields
+            self._message((subject, body), f"tag {tag_fields[0]}")
+            yield [_tag_draft(first_root, *tag_fields)]
 
     def _commits(self) -> Iterator[_Commit]:
-        cut_off = self._cut_off()
+        cut_off_commits = self._cut_off()
         log_tokens = self._tokens(
             "log",
             "-z",
@@ -165,26 +165,26 @@ class GitSource(CountingSource):
         # NUL ends each field and file name; a record begins with an empty one.
         next(log_tokens, None)
         for commit_hash in log_tokens:
-            fields = list(islice(log_tokens, len(_COMMIT_FIELDS) - 1))
-            if len(fields) < len(_COMMIT_FIELDS) - 1:
+            commit_fields = list(islice(log_tokens, len(_COMMIT_FIELDS) - 1))
+            if len(commit_fields) < len(_COMMIT_FIELDS) - 1:
                 return  # git broke off in the middle; _tokens has raised what it said
-            at, author, email, subject, body = fields
-            files: list[str] = []
-            for name in log_tokens:
-                if not name:
+            author_time, author, email, subject, body = commit_fields
+            file_names: list[str] = []
+            for file_name in log_tokens:
+                if not file_name:
                     break
-                files.append(name if files else name.removeprefix("\n"))
+                file_names.append(file_name if file_names else file_name.removeprefix("\n"))
             self._message((body,), commit_hash)
-            if files and commit_hash in cut_off:
+            if file_names and commit_hash in cut_off_commits:
                 self.leave_out("files of a commit at which a shallow clone ends", commit_hash)
             yield _Commit(
                 commit_hash,
-                _instant(at),
+                _instant(author_time),
                 author.strip() or "unknown",
                 email,
                 _without_addresses(subject) or "(no message)",
                 _without_addresses(body)[:_MOST_BODY],
-                () if commit_hash in cut_off else tuple(dict.fromkeys(files)),
+                () if commit_hash in cut_off_commits else tuple(dict.fromkeys(file_names)),
             )
 
     def _message(self, parts: Sequence[str], place: str) -> None:
@@ -194,23 +194,29 @@ class GitSource(CountingSource):
 
     def _cut_off(self) -> set[str]:
         """Return the commits at which a shallow clone ends: git shows them as adding every file."""
-        path = Path(self._repo.common_dir) / "shallow"
-        return set(bytes_of(path).decode(errors="replace").split()) if path.is_file() else set()
+        shallow_file = Path(self._repo.common_dir) / "shallow"
+        return (
+            set(bytes_of(shallow_file).decode(errors="replace").split())
+            if shallow_file.is_file()
+            else set()
+        )
 
     def _tags(self) -> Iterator[tuple[str, ...]]:
         """Yield name, commit, date, subject and body of each tag of this history."""
         ref_format = "%00".join(_TAG_FIELDS) + "%00"
         output = self._run("for-each-ref", "--merged=HEAD", f"--format={ref_format}", "refs/tags")
-        values = [value.decode(errors="replace") for value in output.split(b"\0")]
-        for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
-            name, object_id, commit, *fields = values[at : at + len(_TAG_FIELDS)]
-            yield (name.removeprefix("\n"), commit or object_id, *fields)
+        field_values = [field_value.decode(errors="replace") for field_value in output.split(b"\0")]
+        for start in range(0, len(field_values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
+            tag_name, object_id, commit, *other_fields = field_values[
+                start : start + len(_TAG_FIELDS)
+            ]
+            yield (tag_name.removeprefix("\n"), commit or object_id, *other_fields)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         """Return a git command on this repository, whatever GIT_DIR and the user's settings say."""
         program = str(self._repo.git.GIT_PYTHON_GIT_EXECUTABLE)
         git_dir_option = f"--git-dir={self._repo.git_dir}"
-        settings = (word for setting in _NO_PROGRAMS for word in ("-c", setting))
+        settings = (argument for setting in _NO_PROGRAMS for argument in ("-c", setting))
         return [program, "--no-pager", git_dir_option, *settings, *arguments]
 
     def _run(self, *arguments: str) -> bytes:
@@ -276,10 +282,10 @@ def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
 def _instant(seconds: str) -> int | None:
     """Return a commit's date in microseconds UTC; None for a date that cannot be true."""
     try:
-        at = int(seconds)
+        time_s = int(seconds)
     except ValueError:
         return None
-    return at * SECOND if 0 <= at < _LATEST else None
+    return time_s * SECOND if 0 <= time_s < _LATEST else None
 
 
 def _without_addresses(text: str) -> str:
@@ -297,17 +303,22 @@ def _drafts(commit: _Commit) -> list[Draft]:
             happened_at=commit.at,
         ),
         _relation(commit, (commit.entity, "authored_by", commit.author), ""),
-        *(_relation(commit, (commit.author, "touches", name), name) for name in commit.files),
+        *(
+            _relation(commit, (commit.author, "touches", file_name), file_name)
+            for file_name in commit.files
+        ),
     ]
 
 
 def _summary(commit: _Commit) -> str:
     """Return a commit's subject, body and author, and up to 20 of its files, as one text."""
-    names = ", ".join(commit.files[:_MOST_FILES])
+    file_names = ", ".join(commit.files[:_MOST_FILES])
     unnamed_count = len(commit.files) - _MOST_FILES
-    last_sentences = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
+    last_sentences = f"Author: {commit.author}." + (f" Files: {file_names}" if file_names else "")
     last_sentences += f" and {unnamed_count} more" if unnamed_count > 0 else ""
-    return "\n\n".join(part for part in (commit.subject, commit.body, last_sentences) if part)
+    return "\n\n".join(
+        text_part for text_part in (commit.subject, commit.body, last_sentences) if text_part
+    )
 
 
 def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> RelationDraft:
@@ -325,15 +336,19 @@ def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> Relati
 
 
 def _tag_draft(root: str, *tag: str) -> FactDraft:
-    name, commit, seconds, subject, body = tag
-    at = _instant(seconds)
-    date_words = "" if at is None else f" of {datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%d}"
+    tag_name, commit, date_seconds, subject, body = tag
+    happened_at = _instant(date_seconds)
+    date_words = (
+        ""
+        if happened_at is None
+        else f" of {datetime.fromtimestamp(happened_at / SECOND, UTC):%Y-%m-%d}"
+    )
     message = "\n\n".join(filter(None, map(_without_addresses, (subject, body))))
-    text = f"Tag {name}{date_words} marks commit {commit[:12]}: {message[:_MOST_BODY]}"
+    text = f"Tag {tag_name}{date_words} marks commit {commit[:12]}: {message[:_MOST_BODY]}"
     return FactDraft(
         # A tag can be moved, so its date is no part of its id.
-        derived_id("fact", None, GitSource.name, root, "tag", name),
+        derived_id("fact", None, GitSource.name, root, "tag", tag_name),
         text.removesuffix(": "),
         category="tag",
-        happened_at=at,
+        happened_at=happened_at,
     )

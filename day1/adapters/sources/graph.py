@@ -44,15 +44,15 @@ class GraphSource(CountingSource):
         self._types.clear()
         self._left_out.clear()
         with open_file(self._path) as file:
-            for number, line in enumerate(lines_in(file, self._path), start=1):
+            for line_number, line in enumerate(lines_in(file, self._path), start=1):
                 if not line.strip():
                     continue
-                item = json_of(decoded(line, self._path), self._path, number)
+                item = json_of(decoded(line, self._path), self._path, line_number)
                 try:
-                    drafts = self._drafts(item, number)
+                    drafts = self._drafts(item, line_number)
                 except (ValueError, KeyError, TypeError) as exc:
-                    reason = "it is no entity and no relation of a knowledge graph"
-                    raise broken(self._path, number, reason) from exc
+                    reason = "it is neither an entity nor a relation of a knowledge graph"
+                    raise broken(self._path, line_number, reason) from exc
                 yield drafts
 
     def _drafts(self, item: Json, number: int) -> list[Draft]:
@@ -69,21 +69,21 @@ class GraphSource(CountingSource):
 
     def _entity(self, item: Mapping[str, Json], number: int) -> list[Draft]:
         """List the drafts of an entity; if a file has it twice, the first type counts."""
-        name, entity_type = _text(item, "name"), _text(item, "entityType")
+        entity_name, entity_type = _text(item, "name"), _text(item, "entityType")
         observations = item["observations"]
         if not isinstance(observations, list):
             raise TypeError
-        if (first := self._types.setdefault(name, entity_type)) != entity_type:
+        if (first_type := self._types.setdefault(entity_name, entity_type)) != entity_type:
             self.leave_out("further types of an entity", f"line {number}")
-        entity_type = first
-        is_a = derived_id("rel", None, self.name, name, "is_a", "")
-        drafts: list[Draft] = [RelationDraft(is_a, name, "is_a", entity_type)]
+        entity_type = first_type
+        is_a_id = derived_id("rel", None, self.name, entity_name, "is_a", "")
+        drafts: list[Draft] = [RelationDraft(is_a_id, entity_name, "is_a", entity_type)]
         for observation in observations:
             if not isinstance(observation, str):
                 raise TypeError
             if observation.strip():
-                fact_id = derived_id("fact", None, self.name, name, observation)
-                text = f"{name} ({entity_type}): {observation}"
+                fact_id = derived_id("fact", None, self.name, entity_name, observation)
+                text = f"{entity_name} ({entity_type}): {observation}"
                 drafts.append(FactDraft(fact_id, text, category=entity_type))
         return drafts
 

@@ -51,19 +51,19 @@ class Section:
 
     def points(self) -> list[str]:
         """Return the items of the body's outermost lists, and the paragraphs between them."""
-        points: list[list[str]] = [[]]
-        fence, was_blank = "", False
+        lines_by_point: list[list[str]] = [[]]
+        open_fence, was_blank = "", False
         for line in self.lines:
-            fence, fenced = _fence_after(fence, line)
-            item_match = None if fenced else _POINT.match(line)
+            open_fence, is_fenced = _fence_after(open_fence, line)
+            item_match = None if is_fenced else _POINT.match(line)
             if item_match is not None:
-                points.append([item_match["text"]])
-            elif line.strip() or fenced:
-                if was_blank and not fenced and not line.startswith(("  ", "\t")):
-                    points.append([])
-                points[-1].append(line)
-            was_blank = not line.strip() and not fenced
-        point_texts = ("\n".join(lines).strip() for lines in points)
+                lines_by_point.append([item_match["text"]])
+            elif line.strip() or is_fenced:
+                if was_blank and not is_fenced and not line.startswith(("  ", "\t")):
+                    lines_by_point.append([])
+                lines_by_point[-1].append(line)
+            was_blank = not line.strip() and not is_fenced
+        point_texts = ("\n".join(point_lines).strip() for point_lines in lines_by_point)
         return [point for point in point_texts if point]
 
 
@@ -87,7 +87,7 @@ class MarkdownSource(CountingSource):
         self._root = root.resolve()
         files = (file for path in paths for file in _files(path, self.leave_out))
         self._files = list(dict.fromkeys(files))
-        self._passed = {why: list(places) for why, places in self._left_out.items()}
+        self._passed = {reason: list(places) for reason, places in self._left_out.items()}
         if not self._files:
             raise InvalidRequest(
                 "There is no Markdown file (.md, .markdown, .mdc, .mdx) in "
@@ -101,28 +101,30 @@ class MarkdownSource(CountingSource):
 
     @override
     def items(self) -> Iterator[list[Draft]]:
-        self._left_out = {why: list(places) for why, places in self._passed.items()}
+        self._left_out = {reason: list(places) for reason, places in self._passed.items()}
         for file in self._files:
             yield self._notes(file, FrontMatter(text_of(file)))
 
     def _notes(self, file: Path, front: FrontMatter) -> list[Draft]:
-        key = (file.relative_to(self._root) if file.is_relative_to(self._root) else file).as_posix()
-        notes: list[Draft] = []
-        ordinals: dict[tuple[str, ...], int] = {}
+        file_key = (
+            file.relative_to(self._root) if file.is_relative_to(self._root) else file
+        ).as_posix()
+        drafts: list[Draft] = []
+        next_ordinal_by_headings: dict[tuple[str, ...], int] = {}
         named_headings = Headings()
         for section in sections(front.body, front.length):
             pieces = section.pieces()
             named_headings.take(section, section.places if pieces else ())
             for piece in pieces:
-                ordinal = ordinals.get(section.headings, 0)
-                ordinals[section.headings] = ordinal + 1
-                id_parts = (self.name, key, *section.headings, str(ordinal))
+                ordinal = next_ordinal_by_headings.get(section.headings, 0)
+                next_ordinal_by_headings[section.headings] = ordinal + 1
+                id_parts = (self.name, file_key, *section.headings, str(ordinal))
                 title = " > ".join(section.headings) or file.stem
                 fact_id = derived_id("fact", None, *id_parts)
-                notes.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
+                drafts.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(named_headings.left(), file)
-        return notes
+        return drafts
 
 
 class Headings:
@@ -140,7 +142,11 @@ class Headings:
 
     def left(self, name: str = "") -> list[tuple[int, str]]:
         """Return the headings that no row names; `name` is a title that each row names."""
-        return [place for place in self._all if place not in self._named and place[1] != name]
+        return [
+            line_and_title
+            for line_and_title in self._all
+            if line_and_title not in self._named and line_and_title[1] != name
+        ]
 
 
 def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
@@ -152,7 +158,7 @@ def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
     elif path.is_dir():
         yield from files_below(path, is_note, leave_out)
     elif path.exists():
-        raise broken(path, 1, "it is no ordinary file")
+        raise broken(path, 1, "it is not an ordinary file")
     else:
         raise NotFound(f"There is no {shown(path)}.", path=shown(path))
 
@@ -164,10 +170,10 @@ def is_note(file: Path) -> bool:
 
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield each line with whether it is outside of a code fence."""
-    fence = ""
+    open_fence = ""
     for line in lines:
-        fence, fenced = _fence_after(fence, line)
-        yield line, not fenced
+        open_fence, is_fenced = _fence_after(open_fence, line)
+        yield line, not is_fenced
 
 
 def sections(text: str, lines_before: int = 0) -> Iterator[Section]:
@@ -177,31 +183,35 @@ def sections(text: str, lines_before: int = 0) -> Iterator[Section]:
         text: without front matter.
         lines_before: how many lines that has.
     """
-    above: list[tuple[int, str, int]] = []
-    current = Section(())
+    headings_above: list[tuple[int, str, int]] = []
+    current_section = Section(())
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    fence = ""
+    open_fence = ""
     paragraph: list[str] | None = []  # an underline below makes it a heading; None in a list
-    for number, line in enumerate(lines, start=lines_before + 1):
-        fence, fenced = _fence_after(fence, line)
-        heading = None if fenced else _heading(line, paragraph or ())
-        if heading is None:
-            current.lines.append(line)
-            paragraph = _paragraph_after(paragraph, line) if not fenced else []
+    for line_number, line in enumerate(lines, start=lines_before + 1):
+        open_fence, is_fenced = _fence_after(open_fence, line)
+        level_and_title = None if is_fenced else _heading(line, paragraph or ())
+        if level_and_title is None:
+            current_section.lines.append(line)
+            paragraph = _paragraph_after(paragraph, line) if not is_fenced else []
             continue
-        start = number
+        first_line = line_number
         if paragraph and _UNDERLINE.match(line):
-            del current.lines[-len(paragraph) :]
-            start = number - len(paragraph)
-        yield current
-        above = [
-            *(heading_above for heading_above in above if heading_above[0] < heading[0]),
-            (*heading, start),
+            del current_section.lines[-len(paragraph) :]
+            first_line = line_number - len(paragraph)
+        yield current_section
+        headings_above = [
+            *(
+                heading_above
+                for heading_above in headings_above
+                if heading_above[0] < level_and_title[0]
+            ),
+            (*level_and_title, first_line),
         ]
-        titles = tuple(title for _, title, _ in above if title)
-        places = tuple((at, title) for _, title, at in above if title)
-        current, paragraph = Section(titles, places), []
-    yield current
+        titles = tuple(title for _, title, _ in headings_above if title)
+        places = tuple((heading_line, title) for _, title, heading_line in headings_above if title)
+        current_section, paragraph = Section(titles, places), []
+    yield current_section
 
 
 def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None:
@@ -218,52 +228,56 @@ def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None
 
 def _fence_after(fence: str, line: str) -> tuple[str, bool]:
     """Return the open fence after a line ("" for none), and whether the line is part of a fence."""
-    match = _FENCE.match(line)
+    fence_match = _FENCE.match(line)
     if not fence:
         # A fence of backticks has none behind it; else it is code within a line.
-        is_opening = match is not None and not (match[1][0] == "`" and "`" in match[2])
-        return (match[1], True) if match and is_opening else ("", False)
-    is_closing = match and match[1].startswith(fence) and not match[2].strip()
+        is_opening = fence_match is not None and not (
+            fence_match[1][0] == "`" and "`" in fence_match[2]
+        )
+        return (fence_match[1], True) if fence_match and is_opening else ("", False)
+    is_closing = fence_match and fence_match[1].startswith(fence) and not fence_match[2].strip()
     return ("" if is_closing else fence), True
 
 
 def _heading(line: str, paragraph: Sequence[str]) -> tuple[int, str] | None:
-    """Level and title if `line` is a heading, or the underline of the `paragraph` before it."""
-    if atx := _ATX.match(line):
-        title = atx[2].strip()
+    """Return level and title if `line` is a heading, or underlines the `paragraph` before it."""
+    if atx_match := _ATX.match(line):
+        title = atx_match[2].strip()
         open_title = title.rstrip("#")  # "## Title ##" is closed, "## C#" is not
         is_closed = not open_title or open_title[-1] in " \t"
-        return len(atx[1]), open_title.rstrip() if is_closed else title
-    if paragraph and (underline := _UNDERLINE.match(line)):
-        return (1 if underline[1][0] == "=" else 2), " ".join(part.strip() for part in paragraph)
+        return len(atx_match[1]), open_title.rstrip() if is_closed else title
+    if paragraph and (underline_match := _UNDERLINE.match(line)):
+        return (1 if underline_match[1][0] == "=" else 2), " ".join(
+            paragraph_line.strip() for paragraph_line in paragraph
+        )
     return None
 
 
 def _paragraphs(lines: Iterable[str]) -> list[str]:
     """Join the lines between blank ones; a blank line in a fence does not end a paragraph."""
     paragraphs: list[list[str]] = [[]]
-    fence = ""
+    open_fence = ""
     for line in lines:
-        fence, fenced = _fence_after(fence, line)
-        if line.strip() or fenced:
+        open_fence, is_fenced = _fence_after(open_fence, line)
+        if line.strip() or is_fenced:
             paragraphs[-1].append(line.rstrip())
         elif paragraphs[-1]:
             paragraphs.append([])
-    paragraph_texts = ("\n".join(part).strip("\n") for part in paragraphs)
-    return [part for part in paragraph_texts if part.strip()]
+    paragraph_texts = ("\n".join(part_lines).strip("\n") for part_lines in paragraphs)
+    return [text for text in paragraph_texts if text.strip()]
 
 
 def _packed(parts: Iterable[str], glue: str) -> list[str]:
     """Join neighbours while they fit; split a part that is too long by itself."""
-    packed: list[str] = []
+    packed_texts: list[str] = []
     for part in parts:
-        if packed and len(packed[-1]) + len(glue) + len(part) <= _MOST_CHARACTERS:
-            packed[-1] += glue + part
+        if packed_texts and len(packed_texts[-1]) + len(glue) + len(part) <= _MOST_CHARACTERS:
+            packed_texts[-1] += glue + part
         elif len(part) <= _MOST_CHARACTERS:
-            packed.append(part)
+            packed_texts.append(part)
         else:
-            packed.extend(_split(part, glue))
-    return packed
+            packed_texts.extend(_split(part, glue))
+    return packed_texts
 
 
 def _split(part: str, glue: str) -> list[str]:
@@ -272,4 +286,6 @@ def _split(part: str, glue: str) -> list[str]:
         return _packed(part.split("\n"), "\n")
     if glue == "\n":
         return _packed(part.split(), " ")
-    return [part[at : at + _MOST_CHARACTERS] for at in range(0, len(part), _MOST_CHARACTERS)]
+    return [
+        part[start : start + _MOST_CHARACTERS] for start in range(0, len(part), _MOST_CHARACTERS)
+    ]

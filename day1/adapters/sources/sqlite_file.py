@@ -28,7 +28,7 @@ Stamp = Sequence[tuple[int, int] | None]
 
 
 class SqliteFile:
-    """An open file; `opened` makes it."""
+    """An open SQLite file of another program; `opened` makes it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         """Take an open connection to the file at `path`, or to its copy."""
@@ -63,13 +63,13 @@ class SqliteFile:
                 table=table,
                 missing=missing_columns,
             )
-        columns = [column for column in (*needed, *optional) if column in present_columns]
+        columns_to_read = [column for column in (*needed, *optional) if column in present_columns]
         empty_columns: dict[str, Json] = dict.fromkeys(optional)
-        names = ", ".join(f'"{column}"' for column in columns)
+        quoted_columns = ", ".join(f'"{column}"' for column in columns_to_read)
         # The names are constants of ours. A table without rowid is read in the order of its key.
-        for row in self._connection.execute(f'SELECT {names} FROM "{table}"'):  # noqa: S608
-            values = (_text(value) if isinstance(value, bytes) else value for value in row)
-            yield empty_columns | dict(zip(columns, values, strict=True))
+        for row in self._connection.execute(f'SELECT {quoted_columns} FROM "{table}"'):  # noqa: S608
+            row_values = (_text(value) if isinstance(value, bytes) else value for value in row)
+            yield empty_columns | dict(zip(columns_to_read, row_values, strict=True))
 
 
 @contextmanager
@@ -80,28 +80,31 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         ImportBroken: it is no SQLite file, is damaged, or was written to at the same time.
     """
     path = path.resolve()
-    with ExitStack() as stack:
-        stack.enter_context(open_file(path, _MOST_OF_ALL))  # refuses what is no ordinary file
+    with ExitStack() as resources:
+        resources.enter_context(open_file(path, _MOST_OF_ALL))  # refuses what is no ordinary file
         old_stamp = _stamp(path)
-        file, mode = path, "mode=ro&immutable=1"
+        opened_path, uri_parameters = path, "mode=ro&immutable=1"
         if any(old_stamp[1:]):
-            file = _copied(path, Path(stack.enter_context(TemporaryDirectory(prefix="day1-"))))
-            mode = "mode=rw"
+            opened_path = _copied(
+                path, Path(resources.enter_context(TemporaryDirectory(prefix="day1-")))
+            )
+            uri_parameters = "mode=rw"
         try:
-            connection = sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)
-            stack.callback(connection.close)
+            connection = sqlite3.connect(f"{opened_path.as_uri()}?{uri_parameters}", uri=True)
+            resources.callback(connection.close)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
             connection.text_factory = _text
             yield SqliteFile(connection, path)
         except (sqlite3.Error, UnicodeDecodeError) as exc:
             # What SQLite says of a damaged schema may be no UTF-8 either.
-            cause = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
+            cause_text = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
             raise ImportBroken(
-                f"{path} cannot be read as an SQLite database{cause}. Mend it or leave it out.",
+                f"{path} cannot be read as an SQLite database{cause_text}. Mend it or leave it "
+                "out.",
                 path=str(path),
             ) from exc
-        if file == path and _stamp(path) != old_stamp:
+        if opened_path == path and _stamp(path) != old_stamp:
             raise _in_use(path)
 
 
@@ -115,8 +118,8 @@ def _stamp(path: Path) -> Stamp:
     def of(file: Path) -> tuple[int, int] | None:
         if not file.is_file():
             return None
-        status = file.stat()
-        return (status.st_size, status.st_mtime_ns) if status.st_size else None
+        file_status = file.stat()
+        return (file_status.st_size, file_status.st_mtime_ns) if file_status.st_size else None
 
     return [of(path), *(of(Path(f"{path}{suffix}")) for suffix in _JOURNALS)]
 
@@ -132,10 +135,10 @@ def _copied(path: Path, folder: Path) -> Path:
                 raise broken(path, 1, "its journal is a link")
             if Path(f"{path}{suffix}").is_file():
                 with (
-                    open_file(Path(f"{path}{suffix}"), _MOST_OF_ALL) as file,
-                    (folder / f"memory{suffix}").open("wb") as copy,
+                    open_file(Path(f"{path}{suffix}"), _MOST_OF_ALL) as source_file,
+                    (folder / f"memory{suffix}").open("wb") as copy_file,
                 ):
-                    shutil.copyfileobj(file, copy)
+                    shutil.copyfileobj(source_file, copy_file)
         if _stamp(path) == old_stamp:
             return folder / "memory"
     raise _in_use(path)
@@ -143,7 +146,7 @@ def _copied(path: Path, folder: Path) -> Path:
 
 def _in_use(path: Path) -> ImportBroken:
     return ImportBroken(
-        f"{path} was written to while it was read. Import it again when its program rests; what "
-        "came before is kept.",
+        f"{path} was written to while it was read. Import it again when its program is idle; "
+        "what was imported before is kept.",
         path=str(path),
     )

@@ -31,7 +31,7 @@ class TextSource(CountingSource):
             if not path.exists():
                 raise NotFound(f"There is no {shown(path)}.", path=shown(path))
             if not path.is_file():
-                raise broken(path, 1, "it is no ordinary file")
+                raise broken(path, 1, "it is not an ordinary file")
             if not is_text(path):
                 raise broken(path, 1, "its name is not UTF-8: rename it")
         self._files = list(dict.fromkeys(path.resolve() for path in paths))
@@ -49,6 +49,6 @@ class TextSource(CountingSource):
                 self.leave_out("empty files", file)
                 yield []
                 continue
-            key = file.relative_to(self._root) if file.is_relative_to(self._root) else file
-            fact_id = derived_id("fact", None, self.name, key.as_posix())
+            key_path = file.relative_to(self._root) if file.is_relative_to(self._root) else file
+            fact_id = derived_id("fact", None, self.name, key_path.as_posix())
             yield [FactDraft(fact_id, text, category=PASSAGE)]

@@ -49,7 +49,7 @@ _REMEMBERED_ROWS = 2_000
 _MOST_COMMITS = 65_536
 """Maximum number of commits that are remembered, of 1.5 KB each; then all are forgotten."""
 _FEW = 32
-"""Unknown commits read one by one before the whole log is read at once."""
+"""Number of unknown commits at which the whole log is read, instead of one commit at a time."""
 
 
 class SqlHistory(History):
@@ -110,11 +110,11 @@ class SqlHistory(History):
 
     def log_over(self, connection: Connection, commit: CommitId | None) -> Iterator[Commit]:
         """Yield a commit and its first parents; those that are not remembered are read."""
-        commit_by_id, unknown = self._remembered(), 0
+        commit_by_id, unknown_count = self._remembered(), 0
         while commit is not None:
             if commit not in commit_by_id:
-                unknown += 1
-                if unknown == _FEW:
+                unknown_count += 1
+                if unknown_count == _FEW:
                     self._dialect.read_all(connection, commit, commit_by_id)
             current_commit = self.read(connection, commit, commit_by_id)
             yield current_commit
@@ -124,11 +124,11 @@ class SqlHistory(History):
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
         commit_by_id = self._remembered()
         with self._connections.fresh() as connection:
-            order: dict[CommitId, Commit] = {}
+            graph_commits: dict[CommitId, Commit] = {}
             for start in starts:
-                for commit in self._dialect.read_all(connection, start, commit_by_id):
-                    order.setdefault(commit, commit_by_id[commit])
-        return children_first(order)
+                for commit_id in self._dialect.read_all(connection, start, commit_by_id):
+                    graph_commits.setdefault(commit_id, commit_by_id[commit_id])
+        return children_first(graph_commits)
 
     @override
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
@@ -159,18 +159,18 @@ class SqlHistory(History):
         if reading.pending.count:
             changes = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
-            source = through if self._connections.own_caches else reading
-            changes = self._between(source.connection, base, reading.tip, source.version)
+            reader = through if self._connections.own_caches else reading
+            changes = self._between(reader.connection, base, reading.tip, reader.version)
         return changes if reading.until is None else _until(changes, reading.until)
 
     def _pending_too(
         self, connection: Connection, base: CommitId, tip: CommitId, mask: Mask
     ) -> Changes:
         """Return the changes from a commit to a connection's branch with its pending rows."""
-        version = self.version(connection, tip)
+        tip_version = self.version(connection, tip)
         # A commit of another branch may have later columns, which this branch lacks.
-        version_before = min(version, self.version(connection, base))
-        return self._dialect.changes(connection, base, "WORKING", mask, (version_before, version))
+        base_version = min(tip_version, self.version(connection, base))
+        return self._dialect.changes(connection, base, "WORKING", mask, (base_version, tip_version))
 
     def _between(
         self, connection: Connection, base: CommitId, to: CommitId, known_version: int
@@ -179,22 +179,22 @@ class SqlHistory(History):
 
         `known_version` is the version of the connection's schema: it knows no later column.
         """
-        mask, (mask_of_known, known_changes) = self.mask(), self._differences
-        if mask is not mask_of_known:  # remembered rows may show what is now redacted
-            _, known_changes = self._differences = (mask, {})
-        changes = known_changes.get((base, to))
+        mask, (remembered_mask, remembered_changes) = self.mask(), self._differences
+        if mask is not remembered_mask:  # remembered rows may show what is now redacted
+            _, remembered_changes = self._differences = (mask, {})
+        changes = remembered_changes.get((base, to))
         if changes is None:
             schema_versions = self.version(connection, base), self.version(connection, to)
             # Main knows every column, since it is stepped first.
             if max(schema_versions) > known_version:
-                with self._connections.fresh() as main:
-                    changes = self._dialect.changes(main, base, to, mask, schema_versions)
+                with self._connections.fresh() as on_main:
+                    changes = self._dialect.changes(on_main, base, to, mask, schema_versions)
             else:
                 changes = self._dialect.changes(connection, base, to, mask, schema_versions)
             if sum(map(len, changes.values())) <= _REMEMBERED_ROWS:
-                if len(known_changes) == _REMEMBERED:
-                    known_changes.clear()
-                known_changes[base, to] = changes
+                if len(remembered_changes) == _REMEMBERED:
+                    remembered_changes.clear()
+                remembered_changes[base, to] = changes
         return dict(changes)
 
     @override
@@ -203,25 +203,25 @@ class SqlHistory(History):
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
             dirty_names = self._dialect.dirty(connection)
-        connections: list[tuple[Callable[[], AbstractContextManager[Connection]], str, bool]]
-        connections = [
-            (partial(self._connections.fresh, n), tip, n in dirty_names) for n, tip in tips.items()
+        states_to_read: list[tuple[Callable[[], AbstractContextManager[Connection]], str, bool]] = [
+            (partial(self._connections.fresh, branch), tip, branch in dirty_names)
+            for branch, tip in tips.items()
         ]
-        connections += [
-            (partial(self._connections.at_commit, tag), tag, False) for tag in tags.values()
+        states_to_read += [
+            (partial(self._connections.at_commit, tip), tip, False) for tip in tags.values()
         ]
         row_by_values: dict[tuple[Cell, ...], Row] = {}
-        past: set[CommitId] = set()
-        for connect, tip, pending in connections:
-            names = [kind.table] if pending else []
-            names += [f"dolt_history_{kind.table}"] if tip not in past else []
-            if not names:
+        read_commits: set[CommitId] = set()
+        for connect, tip, has_pending in states_to_read:
+            table_names = [kind.table] if has_pending else []
+            table_names += [f"dolt_history_{kind.table}"] if tip not in read_commits else []
+            if not table_names:
                 continue
             with connect() as connection:
-                past.update(self._dialect.read_all(connection, tip, self._remembered()))
+                read_commits.update(self._dialect.read_all(connection, tip, self._remembered()))
                 columns = _columns(kind, self.version(connection, tip))
-                for name in names:
-                    statement = select(*columns).distinct().select_from(table(name))
+                for table_name in table_names:
+                    statement = select(*columns).distinct().select_from(table(table_name))
                     rows = connection.execute(statement.where(column(kind.about) == row_id)).all()
                     row_by_values |= {tuple(row): kind.row(row) for row in rows}
         return list(row_by_values.values())
@@ -233,23 +233,23 @@ class SqlHistory(History):
             if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, without tables
             version = self.version(connection, commit)
-            values = self._dialect.row(connection, kind, row_id, commit, version)
-        return None if values is None else self.mask().row(kind, kind.row(values))
+            cells = self._dialect.row(connection, kind, row_id, commit, version)
+        return None if cells is None else self.mask().row(kind, kind.row(cells))
 
     @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
         """Return a row at each commit of its history: 20 µs a commit."""
-        mask, past = self.mask(), table(f"dolt_history_{kind.table}")
+        mask, history = self.mask(), table(f"dolt_history_{kind.table}")
         row_by_values: dict[tuple[Cell, ...], Row] = {}
         row_by_commit: dict[CommitId, Row] = {}
         with self._connections.at_commit(start) as connection:
             columns = _columns(kind, self.version(connection, start))
-            statement: Select[Any] = select(column("commit_hash"), *columns).select_from(past)
-            for commit, *values in connection.execute(statement.where(column("id") == row_id)):
-                row = row_by_values.get(tuple(values))
+            statement: Select[Any] = select(column("commit_hash"), *columns).select_from(history)
+            for commit_id, *cells in connection.execute(statement.where(column("id") == row_id)):
+                row = row_by_values.get(tuple(cells))
                 if row is None:
-                    row = row_by_values[tuple(values)] = mask.row(kind, kind.row(values))
-                row_by_commit[str(commit)] = row
+                    row = row_by_values[tuple(cells)] = mask.row(kind, kind.row(cells))
+                row_by_commit[str(commit_id)] = row
         return row_by_commit
 
     @override
@@ -328,10 +328,10 @@ class SqlHistory(History):
     ) -> Commit:
         """Return a commit; read it if it is not remembered."""
         known = self._remembered() if known is None else known
-        entry = known.get(commit)
-        if entry is None:
-            entry = known[commit] = self._dialect.read(connection, commit)
-        return entry
+        known_commit = known.get(commit)
+        if known_commit is None:
+            known_commit = known[commit] = self._dialect.read(connection, commit)
+        return known_commit
 
 
 def _until(changes: Changes, instant: int) -> Changes:
@@ -393,8 +393,8 @@ def decode(
 
 def author_of(agents: Iterable[str]) -> str:
     """Write the `--author` of a commit: its agent if there is only one, else day1."""
-    names = set(agents)
-    name = names.pop() if len(names) == 1 else "day1"
+    agent_names = set(agents)
+    author = agent_names.pop() if len(agent_names) == 1 else "day1"
     # The engine refuses names with parentheses, such as `ada (laptop)`.
-    printable_name = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
+    printable_name = "".join(c for c in author if c.isprintable() and c not in "<>()") or "day1"
     return f"{printable_name} <{printable_name.replace(' ', '-')}@day1>"

@@ -43,8 +43,8 @@ class Added(NamedTuple):
     def plus(self, kind: Kind, rows: Sequence[Row]) -> "Added":
         """Return the counts and agents with further rows added."""
         agents = {str(agent) for row in rows if (agent := row.get("agent_id")) is not None}
-        count = self.counts.get(kind.table, 0) + len(rows)
-        return Added({**self.counts, kind.table: count}, self.agents | agents)
+        row_count = self.counts.get(kind.table, 0) + len(rows)
+        return Added({**self.counts, kind.table: row_count}, self.agents | agents)
 
 
 class Known(NamedTuple):
@@ -70,8 +70,8 @@ def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | No
     knowledge: Known | None = connection.info.get(_INFO_KEY)
     if knowledge is None:
         return None
-    now = tip, dialect.peer_commits(connection), dialect.written_rows(connection)
-    if now == (knowledge.tip, knowledge.peer_commits, knowledge.written_rows):
+    present_state = tip, dialect.peer_commits(connection), dialect.written_rows(connection)
+    if present_state == (knowledge.tip, knowledge.peer_commits, knowledge.written_rows):
         return knowledge
     del connection.info[_INFO_KEY]
     return None
@@ -95,12 +95,14 @@ def commit_all(
     # Counted before the commit, so that a write right after it is noticed. A peer's write since
     # the last count is noticed too: the count is then too low.
     knowledge: Known | None = connection.info.get(_INFO_KEY)
-    peers = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
+    peer_commits = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
     written_rows = dialect.written_rows(connection)
-    commit = dialect.commit(connection, text, author, empty=empty)
-    if commit is not None and peers is not None and written_rows is not None:
-        connection.info[_INFO_KEY] = Known(commit, peers, written_rows, Added({}, frozenset()))
-    return commit
+    commit_id = dialect.commit(connection, text, author, empty=empty)
+    if commit_id is not None and peer_commits is not None and written_rows is not None:
+        connection.info[_INFO_KEY] = Known(
+            commit_id, peer_commits, written_rows, Added({}, frozenset())
+        )
+    return commit_id
 
 
 class OwnWrites:
@@ -120,9 +122,9 @@ class OwnWrites:
         self._connection, self._tip = connection, tip
         self._version, self._dialect = version, dialect
         self._befores: dict[str, dict[str, _Values | None]] | None = {}
-        """By table and id the row before the unit, None if there was none; None: not known."""
+        """The row before the unit, by table and id (None: no row); None if not all are known."""
         self._added: dict[str, _Values] = {}
-        """By id the rows that were added, and not changed since."""
+        """The rows that were added and not changed since, by id."""
         self._count: int | None = None
         """The engine's count of written rows after the last write of the unit."""
 
@@ -145,15 +147,15 @@ class OwnWrites:
         if self._may_note(changed=len(row_ids)):
             for row_id in row_ids:
                 self._added.pop(row_id, None)
-            befores = (self._befores or {}).get(kind.table, {})
-            unread_ids = [row_id for row_id in row_ids if row_id not in befores]
-            rows = self._rows(kind, unread_ids)
-            self._note(kind, {row_id: rows.get(row_id) for row_id in unread_ids})
+            old_rows = (self._befores or {}).get(kind.table, {})
+            unread_ids = [row_id for row_id in row_ids if row_id not in old_rows]
+            read_rows = self._rows(kind, unread_ids)
+            self._note(kind, {row_id: read_rows.get(row_id) for row_id in unread_ids})
         yield
         self._count = self._dialect.written_rows(self._connection)
 
     def _may_note(self, *, added: int = 0, changed: int = 0) -> bool:
-        """Whether all writes can be noted, also with so many added and changed rows more."""
+        """Whether all writes can be recorded, with so many further added and changed rows."""
         if self._befores is None:
             return False
         added += len(self._added)
@@ -168,10 +170,10 @@ class OwnWrites:
 
     def _is_alone(self) -> bool:
         """Whether nothing else was written on the branch since its head."""
-        count = self._dialect.written_rows(self._connection)
+        written_rows = self._dialect.written_rows(self._connection)
         if self._count is not None:
-            return count == self._count
-        if count is None:
+            return written_rows == self._count
+        if written_rows is None:
             return False
         knowledge = known(self._connection, self._dialect, self._tip)  # before the first write
         if knowledge is not None:
@@ -182,25 +184,28 @@ class OwnWrites:
         if not row_ids:
             return {}
         placeholders = ", ".join("?" * len(row_ids))
-        names = named_at(kind, self._version, '"{}"')
-        statement = f"SELECT {names} FROM {kind.table} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
+        column_list = named_at(kind, self._version, '"{}"')
+        statement = f"SELECT {column_list} FROM {kind.table} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
         return {str(row[0]): row for row in directly(self._connection, statement, row_ids)}
 
     def changes(self, mask: Mask) -> Changes | None:
         """Return the unit's changes, as `Dialect.uncommitted` does; None if they are not known."""
         if not self._befores or not self._is_alone():
             return None
-        by_table: Changes = {}
+        changes_by_table: Changes = {}
         for kind in KINDS:
-            befores = self._befores.get(kind.table, {})
-            afters = self._rows(kind, [row_id for row_id in befores if row_id not in self._added])
+            old_values_by_id = self._befores.get(kind.table, {})
+            new_values_by_id = self._rows(
+                kind, [row_id for row_id in old_values_by_id if row_id not in self._added]
+            )
             null_values = (None,) * len(kind.columns)
-            values_before_and_after = [
-                (*(after or null_values), *(before or null_values))
-                for row_id, before in befores.items()
-                if before != (after := self._added.get(row_id) or afters.get(row_id))
+            value_pairs = [
+                (*(new_values or null_values), *(old_values or null_values))
+                for row_id, old_values in old_values_by_id.items()
+                if old_values
+                != (new_values := self._added.get(row_id) or new_values_by_id.get(row_id))
             ]
-            rows = row_changes(kind, values_before_and_after, mask)
-            if rows:
-                by_table[kind.table] = rows
-        return by_table
+            table_changes = row_changes(kind, value_pairs, mask)
+            if table_changes:
+                changes_by_table[kind.table] = table_changes
+        return changes_by_table

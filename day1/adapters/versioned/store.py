@@ -30,9 +30,9 @@ from day1.ports.reading import Reading
 from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
-"""Pending rows at which they are committed."""
+"""Number of pending rows of a branch at which they are committed."""
 MOST_PENDING_AGE = 600 * SECOND
-"""Age of the oldest pending row at which they are committed, in microseconds."""
+"""Age of a branch's oldest pending row at which all are committed, in microseconds."""
 _MOST_TIPS = 4_096
 """Maximum number of branches whose tip is remembered, and commits whose schema is; then all are
 forgotten."""
@@ -121,32 +121,34 @@ class SqlStore(Store):
         with self._connections.on_branch(ref.branch) as connection:
             branch_state = self._begin(connection, ref.branch)
             if ref.until is None or ref.until >= branch_state.tip.ts:
-                state = replace(
+                read_view = replace(
                     branch_state.rows(self._mask()), until=ref.until, shown_at=ref.shown_at
                 )
-                yield SqlReading(connection, state, self.history)
+                yield SqlReading(connection, read_view, self.history)
                 return
-        past = self.history.before(branch_state.tip, ref.until)
-        if past.empty:
+        past_ref = self.history.before(branch_state.tip, ref.until)
+        if past_ref.empty:
             yield EmptyReading(ref.branch)
             return
-        with self._connections.at_commit(str(past.commit)) as connection:
-            yield self._past(connection, replace(past, branch=ref.branch, shown_at=ref.shown_at))
+        with self._connections.at_commit(str(past_ref.commit)) as connection:
+            yield self._past(
+                connection, replace(past_ref, branch=ref.branch, shown_at=ref.shown_at)
+            )
 
     def _past(self, connection: Connection, ref: Ref) -> Reading:
         """Read a past state over a connection at its commit; before `init` it is empty."""
-        commit = str(ref.commit)
-        if not self.history.has_tables(connection, commit):
+        commit_id = str(ref.commit)
+        if not self.history.has_tables(connection, commit_id):
             return EmptyReading(ref.branch)
-        state = ReadView(
-            commit,
+        read_view = ReadView(
+            commit_id,
             branch=ref.branch,
             until=ref.until,
             mask=self._mask(),
             shown_at=ref.shown_at,
-            version=self._schema_at(connection, commit),
+            version=self._schema_at(connection, commit_id),
         )
-        return SqlReading(connection, state, self.history)
+        return SqlReading(connection, read_view, self.history)
 
     def _schema_at(self, connection: Connection, commit: CommitId) -> int:
         """Return the version of a commit's schema, over a connection at the commit or its branch.
@@ -169,15 +171,17 @@ class SqlStore(Store):
     @contextmanager
     def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
         """Open a connection at a commit, or on a branch with that tip if it is quicker."""
-        tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
-        branch = next((name for name, tip in tips if tip.id == commit), None)
-        if branch is not None:
-            with ExitStack() as stack:
+        names_and_tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
+        branch_with_tip = next((name for name, tip in names_and_tips if tip.id == commit), None)
+        if branch_with_tip is not None:
+            with ExitStack() as open_connections:
                 connection = None
                 with suppress(UnknownBranch):  # it may have been deleted
-                    connection = stack.enter_context(self._connections.on_branch(branch))
+                    connection = open_connections.enter_context(
+                        self._connections.on_branch(branch_with_tip)
+                    )
                 if connection is not None:
-                    branch_state = self._begin(connection, branch)
+                    branch_state = self._begin(connection, branch_with_tip)
                     if branch_state.tip.id == commit and not branch_state.pending.count:
                         yield connection
                         return
@@ -188,15 +192,15 @@ class SqlStore(Store):
         """Begin a transaction, and read the branch's state."""
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
-        head, version, pending, now = self._read_state(connection, tip)
-        if head != tip.id:  # rows are pending since another commit
-            tip = self.history.read(connection, head)
-            _, version, pending, now = self._read_state(connection, tip)
+        head_id, version, pending, engine_time = self._read_state(connection, tip)
+        if head_id != tip.id:  # rows are pending since another commit
+            tip = self.history.read(connection, head_id)
+            _, version, pending, engine_time = self._read_state(connection, tip)
         if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
             self._tips.clear()
         self._tips[branch] = tip
         self._remember(tip.id, version)
-        return _BranchState(branch, tip, pending, now, version)
+        return _BranchState(branch, tip, pending, engine_time, version)
 
     def _begin_writing(self, connection: Connection, branch: str) -> _BranchState:
         """Begin a writing transaction, after stepping the branch to the present schema."""
@@ -219,9 +223,9 @@ class SqlStore(Store):
         now = branch_state.later(self._now(connection, branch_state))
         self._dialect.step(connection)
         self.point("schema.before_commit")
-        line = f"step the tables to schema {SCHEMA_VERSION}"
-        text = encode(Message("schema", line), now, (), {})
-        self._dialect.commit(connection, text, author_of(()), empty=True)
+        message_line = f"step the tables to schema {SCHEMA_VERSION}"
+        message = encode(Message("schema", message_line), now, (), {})
+        self._dialect.commit(connection, message, author_of(()), empty=True)
         self.point("schema.after_commit")
 
     def _let_main_lead(self, branch: str) -> None:
@@ -240,10 +244,10 @@ class SqlStore(Store):
         Raises:
             StoreVersionUnknown: a later day1 has stepped the branch since the store was opened.
         """
-        pending, extras = pending_and(connection, tip.ts, *self._dialect.told)
-        head = str(extras[0]) if extras else self._dialect.head(connection)
-        version = _known(extras[1]) if extras else self._schema_at(connection, head)
-        return head, version, pending, instant_of(extras[2]) if extras[2:] else None
+        pending, extra_values = pending_and(connection, tip.ts, *self._dialect.told)
+        head_id = str(extra_values[0]) if extra_values else self._dialect.head(connection)
+        version = _known(extra_values[1]) if extra_values else self._schema_at(connection, head_id)
+        return head_id, version, pending, instant_of(extra_values[2]) if extra_values[2:] else None
 
     @override
     @contextmanager
@@ -255,31 +259,31 @@ class SqlStore(Store):
             if _is_due(branch_state.pending, now):
                 self._commit_pending(connection, branch_state)
                 branch_state = self._begin(connection, branch, writes=True)
-            work = SqlAdditions(connection, branch_state.rows(self._mask()), self.history)
-            work.now = branch_state.later(now)
-            changing: list[SqlWork] = []
+            unit = SqlAdditions(connection, branch_state.rows(self._mask()), self.history)
+            unit.now = branch_state.later(now)
+            changing_units: list[SqlWork] = []
 
             def widen() -> Work:
-                changing.append(self._begin_changing(connection, branch_state))
-                return changing[0]
+                changing_units.append(self._begin_changing(connection, branch_state))
+                return changing_units[0]
 
-            work.widen = widen
-            yield work
-            if not changing:
+            unit.widen = widen
+            yield unit
+            if not changing_units:
                 self.point("add.before_commit")
                 self._connections.end(connection)
-                know_added(connection, branch_state.tip.id, work.added)
+                know_added(connection, branch_state.tip.id, unit.added)
                 self.point("add.after_commit")
-        self._tell(branch, changing[0] if changing else work)
+        self._tell(branch, changing_units[0] if changing_units else unit)
 
     @override
     @contextmanager
     def changing(self, branch: str) -> Iterator[Work]:
         self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
-            work = self._begin_changing(connection, self._begin_writing(connection, branch))
-            yield work
-        self._tell(branch, work)
+            unit = self._begin_changing(connection, self._begin_writing(connection, branch))
+            yield unit
+        self._tell(branch, unit)
 
     def _begin_changing(self, connection: Connection, branch_state: _BranchState) -> SqlWork:
         """Commit the pending rows of a branch, then begin a unit that changes rows."""
@@ -300,10 +304,10 @@ class SqlStore(Store):
                 self.hide()
 
     def _work(self, connection: Connection, branch_state: _BranchState) -> SqlWork:
-        work = SqlWork(connection, branch_state.rows(self._mask()), self.history, self._dialect)
-        work.now, work.point = branch_state.later(self._now(connection, branch_state)), self.point
-        work.hide = self.hide
-        return work
+        unit = SqlWork(connection, branch_state.rows(self._mask()), self.history, self._dialect)
+        unit.now, unit.point = branch_state.later(self._now(connection, branch_state)), self.point
+        unit.hide = self.hide
+        return unit
 
     def _now(self, connection: Connection, branch_state: _BranchState) -> int:
         """Return the store's time in microseconds since 1970 UTC."""
@@ -314,13 +318,13 @@ class SqlStore(Store):
     @override
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         with self._connections.exclusive(branch) as connection:
-            work = self._work(connection, self._begin(connection, branch, writes=True))
-            if work.tip != commit.parents[0]:
+            unit = self._work(connection, self._begin(connection, branch, writes=True))
+            if unit.tip != commit.parents[0]:
                 raise IntegrityBroken(
                     f"{branch!r} was written to meanwhile: remove the copy, and copy again.",
                     branch=branch,
                 )
-            return work.repeat(commit, writes)
+            return unit.repeat(commit, writes)
 
     @override
     @contextmanager
@@ -342,9 +346,9 @@ class SqlStore(Store):
         if not branch_state.pending.count:
             return branch_state.tip.id
         self.point("pending.before_commit")
-        commit = self._commit_pending(connection, branch_state)
+        commit_id = self._commit_pending(connection, branch_state)
         self.point("pending.after_commit")
-        return commit
+        return commit_id
 
     def _commit_pending(self, connection: Connection, branch_state: _BranchState) -> CommitId:
         commit = commit_rows(connection, self._dialect, branch_state.rows(CLEAR))

@@ -36,7 +36,7 @@ class SqlWork(SqlAdditions, Work):
         process."""
         self._touched: dict[str, set[str]] = {}
         self._own: OwnWrites | None = None
-        """What the unit wrote; None before its first write, and of a merge."""
+        """The recorded writes of the unit; None before its first write, and in a merge."""
         self._is_merge = False
         self._planned: Writes | None = None
         self._empty = False
@@ -72,22 +72,26 @@ class SqlWork(SqlAdditions, Work):
 
     @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
-        existing = columns_at(kind, self.version)
-        existing_values = {f"new_{name}": v for name, v in values.items() if name in existing}
+        existing_columns = columns_at(kind, self.version)
+        existing_values = {
+            f"new_{name}": value for name, value in values.items() if name in existing_columns
+        }
         statement = prepared(updating, kind.table, tuple(existing_values))
         with self._changing(kind, [row_id]):
             statement.many(self.connection, [{"row_id": row_id, **existing_values}])
 
     @override
     def apply(self, writes: Writes) -> None:
-        for table_name, rows in writes.items():
+        for table_name, row_by_id in writes.items():
             table = TABLES[table_name]
-            with self._changing(BY_TABLE[table_name], list(rows)):
-                for chunk in chunks(list(rows)):
-                    self.connection.execute(delete(table).where(table.c.id.in_(chunk)))
-                present = [row for row in rows.values() if row is not None]
-                if present:
-                    prepared(insert_into, table_name, self.version).many(self.connection, present)
+            with self._changing(BY_TABLE[table_name], list(row_by_id)):
+                for id_chunk in chunks(list(row_by_id)):
+                    self.connection.execute(delete(table).where(table.c.id.in_(id_chunk)))
+                present_rows = [row for row in row_by_id.values() if row is not None]
+                if present_rows:
+                    prepared(insert_into, table_name, self.version).many(
+                        self.connection, present_rows
+                    )
 
     def _changing(self, kind: Kind, row_ids: Sequence[str]) -> AbstractContextManager[None]:
         """Record that the unit changes, adds or removes rows in the block."""
@@ -96,7 +100,7 @@ class SqlWork(SqlAdditions, Work):
         return nullcontext() if own_writes is None else own_writes.changing(kind, row_ids)
 
     def _own_writes(self) -> OwnWrites | None:
-        """Return the notes of what the unit writes; None in a merge: the engine writes too."""
+        """Return the record of the unit's writes; None in a merge, since the engine writes too."""
         if self._own is None and not self._is_merge:
             self._own = OwnWrites(self.connection, self.tip, self.version, self._dialect)
         return self._own
@@ -117,8 +121,8 @@ class SqlWork(SqlAdditions, Work):
         merged_changes = self._mend(self._changed(), writes)
         if has_conflicts:
             self._dialect.clear_conflicts(self.connection)
-        for table, rows in writes.items():
-            self._touch(table, list(rows))
+        for table, row_by_id in writes.items():
+            self._touch(table, list(row_by_id))
         self._planned, self._merged = writes, merged_changes
 
     def _changed(self) -> Changes:
@@ -136,21 +140,23 @@ class SqlWork(SqlAdditions, Work):
         """
         writes_left = _to_mend(changes_by_table, writes)
         changes_by_table_and_id = {
-            table: {c.id: c for c in changes} for table, changes in changes_by_table.items()
+            table: {row_change.id: row_change for row_change in changes}
+            for table, changes in changes_by_table.items()
         }
         rows_before_by_table = {
-            table: self.get(BY_TABLE[table], list(rows)) for table, rows in writes_left.items()
+            table: self.get(BY_TABLE[table], list(rows_to_set))
+            for table, rows_to_set in writes_left.items()
         }
         self.apply(writes_left)
-        for table, rows in writes_left.items():
+        for table, rows_to_set in writes_left.items():
             changes = changes_by_table_and_id.setdefault(table, {})
-            rows_after = self.get(BY_TABLE[table], list(rows))
-            for row_id in rows:
+            row_after_by_id = self.get(BY_TABLE[table], list(rows_to_set))
+            for row_id in rows_to_set:
                 change = changes.pop(row_id, None)
-                before = change.before if change else rows_before_by_table[table].get(row_id)
-                row_after = rows_after.get(row_id)
-                if before != row_after:
-                    changes[row_id] = RowChange(row_id, before, row_after)
+                row_before = change.before if change else rows_before_by_table[table].get(row_id)
+                row_after = row_after_by_id.get(row_id)
+                if row_before != row_after:
+                    changes[row_id] = RowChange(row_id, row_before, row_after)
         return {
             table: list(changes.values())
             for table, changes in changes_by_table_and_id.items()
@@ -164,16 +170,20 @@ class SqlWork(SqlAdditions, Work):
             changes = self._changed()
         self._check(changes)
         agents = _agents(changes)
-        text = encode(message, self.now, agents, _counts(changes))
+        commit_message = encode(message, self.now, agents, _counts(changes))
         self.hides = _hides(changes)
         if self.hides:
             self.hide()
         self.point("change.before_commit")
         allow_empty = self._empty or self._planned is not None
         author = author_of(agents)
-        commit_id = commit_all(self.connection, self._dialect, text, author, empty=allow_empty)
+        commit_id = commit_all(
+            self.connection, self._dialect, commit_message, author, empty=allow_empty
+        )
         if commit_id is not None and not allow_empty:
-            self.made = decode(commit_id, [self.tip], author.rpartition(" <")[0], "", text)
+            self.made = decode(
+                commit_id, [self.tip], author.rpartition(" <")[0], "", commit_message
+            )
         self.secret = _secret_hashes(changes)
         self.point("change.after_commit")
         return commit_id or self.tip
@@ -193,7 +203,7 @@ class SqlWork(SqlAdditions, Work):
     def _check(self, changes_by_table: Changes) -> None:
         """Refuse to commit rows that this unit did not write or that differ from the plan."""
         for table, changes in changes_by_table.items():
-            foreign_ids = {c.id for c in changes} - self._touched.get(table, set())
+            foreign_ids = {change.id for change in changes} - self._touched.get(table, set())
             if foreign_ids:
                 raise IntegrityBroken(
                     "Rows of another unit would slip into this commit; nothing was committed. "
@@ -204,7 +214,9 @@ class SqlWork(SqlAdditions, Work):
         if self._planned is None:
             return
         unplanned_ids = [
-            row_id for rows in _to_mend(changes_by_table, self._planned).values() for row_id in rows
+            row_id
+            for rows_to_set in _to_mend(changes_by_table, self._planned).values()
+            for row_id in rows_to_set
         ]
         if unplanned_ids:
             raise IntegrityBroken(
@@ -219,26 +231,31 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadView) -> Co
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
     """
-    pending, noted = state.pending, known(connection, dialect, state.tip)
-    added = _added(connection, dialect, state) if noted is None else noted.added
-    memories = sum(added.counts.get(kind.table, 0) for kind in MEMORIES)
-    if memories != pending.count or pending.newest is None:
+    pending, recorded = state.pending, known(connection, dialect, state.tip)
+    added_rows = _added(connection, dialect, state) if recorded is None else recorded.added
+    memory_count = sum(added_rows.counts.get(kind.table, 0) for kind in MEMORIES)
+    if memory_count != pending.count or pending.newest is None:
         raise _not_additions(())
-    line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
-    text = encode(
-        Message("add", line), pending.newest, added.agents, dict(sorted(added.counts.items()))
+    message_line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
+    commit_message = encode(
+        Message("add", message_line),
+        pending.newest,
+        added_rows.agents,
+        dict(sorted(added_rows.counts.items())),
     )
-    author = author_of(added.agents)
-    commit = commit_all(connection, dialect, text, author, empty=False)
-    return decode(str(commit), [state.tip], author.rpartition(" <")[0], "", text)
+    author = author_of(added_rows.agents)
+    commit_id = commit_all(connection, dialect, commit_message, author, empty=False)
+    return decode(str(commit_id), [state.tip], author.rpartition(" <")[0], "", commit_message)
 
 
 def _added(connection: Connection, dialect: Dialect, state: ReadView) -> Added:
     """Ask the engine which rows a branch has beyond its head, and check that all are additions."""
     changes_by_table = dialect.uncommitted(connection, CLEAR, {}, state.version)
-    other_ids = {c.id for changes in changes_by_table.values() for c in changes if c.before}
-    if other_ids:
-        raise _not_additions(other_ids)
+    changed_ids = {
+        change.id for changes in changes_by_table.values() for change in changes if change.before
+    }
+    if changed_ids:
+        raise _not_additions(changed_ids)
     return Added(_counts(changes_by_table), frozenset(_agents(changes_by_table)))
 
 
@@ -255,7 +272,9 @@ def _to_mend(changes_by_table: Changes, writes: Writes) -> Writes:
     rows_to_mend: Writes = {}
     for kind in KINDS:
         planned_rows = writes.get(kind.table, {})
-        change_by_id = {c.id: c for c in changes_by_table.get(kind.table, ())}
+        change_by_id = {
+            row_change.id: row_change for row_change in changes_by_table.get(kind.table, ())
+        }
         for row_id in change_by_id.keys() | planned_rows.keys():
             change = change_by_id.get(row_id)
             if row_id not in planned_rows:
@@ -273,7 +292,10 @@ def _secret_hashes(changes_by_table: Changes) -> frozenset[str]:
 
 
 def _hides(changes: Changes) -> bool:
-    return any(_is_told(c.before) and not _is_told(c.after) for c in changes.get(FACT.table, ()))
+    return any(
+        _is_told(change.before) and not _is_told(change.after)
+        for change in changes.get(FACT.table, ())
+    )
 
 
 def _is_told(row: Row | None) -> bool:
@@ -285,7 +307,7 @@ def _is_told(row: Row | None) -> bool:
 
 def _agents(changes_by_table: Changes) -> set[str]:
     rows: list[Any] = [
-        c.after or c.before for changes in changes_by_table.values() for c in changes
+        change.after or change.before for changes in changes_by_table.values() for change in changes
     ]
     return {str(row["agent_id"]) for row in rows if row["agent_id"] is not None}
 

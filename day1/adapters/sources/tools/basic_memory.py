@@ -49,17 +49,17 @@ class BasicMemory(ToolSource):
             yield self._note(file, file.relative_to(top_folder).as_posix())
 
     def _note(self, file: Path, place: str) -> list[Draft]:
-        front = FrontMatter(self.text(file))
-        title = front.joined("title") or file.stem
-        note = _Note(self, front.first("permalink") or place, title)
-        note.at = instant_of(front.first("created") or front.first("date"))
-        for kind in front.all("type"):
-            note.relate("is_a", kind)
-        for section in sections(front.body, front.length):
+        front_matter = FrontMatter(self.text(file))
+        title = front_matter.joined("title") or file.stem
+        note = _Note(self, front_matter.first("permalink") or place, title)
+        note.at = instant_of(front_matter.first("created") or front_matter.first("date"))
+        for note_type in front_matter.all("type"):
+            note.relate("is_a", note_type)
+        for section in sections(front_matter.body, front_matter.length):
             note.take(section)
         if not note.drafts:
             self.leave_out("empty notes", file)
-        self.leave_out_lines(front.unread, file)
+        self.leave_out_lines(front_matter.unread, file)
         self.leave_out_headings(note.headings.left(title if note.drafts else ""), file)
         if note.beside:
             self.leave_out("aliases and contexts of relations", f"{file}: {note.beside}")
@@ -80,30 +80,35 @@ class _Note:
     def take(self, section: Section) -> None:
         """Take the observations and relations out of a section; the rest is prose."""
         prose: list[str] = []
-        for line, plain in unfenced(section.lines):
-            if not plain or not self._take_line(line):
+        for line, is_outside_fence in unfenced(section.lines):
+            if not is_outside_fence or not self._take_line(line):
                 prose.append(line)
         pieces = Section(section.headings, lines=prose).pieces()
         self.headings.take(section, section.places if pieces else ())
-        for number, piece in enumerate(pieces):
+        for piece_number, piece in enumerate(pieces):
             for target in _LINK.findall(piece):
                 self.relate("links_to", target)
             heading = " > ".join(dict.fromkeys((self._title, *section.headings)))
-            self._say((*section.headings, str(number)), f"{heading}: {piece}", PASSAGE)
+            self._say((*section.headings, str(piece_number)), f"{heading}: {piece}", PASSAGE)
 
     def _take_line(self, line: str) -> bool:
-        if relation := _RELATION.match(line):
-            self.relate(relation["quoted"] or relation["type"] or "relates_to", relation["target"])
-            self.beside += "|" in relation["target"] or bool(relation["context"])
+        if relation_match := _RELATION.match(line):
+            self.relate(
+                relation_match["quoted"] or relation_match["type"] or "relates_to",
+                relation_match["target"],
+            )
+            self.beside += "|" in relation_match["target"] or bool(relation_match["context"])
             return True
-        match, category = _OBSERVATION.match(line), ""
-        if match:
-            category = match["category"].strip()
+        observation_match, category = _OBSERVATION.match(line), ""
+        if observation_match:
+            category = observation_match["category"].strip()
         if not category or _NO_CATEGORY.fullmatch(category):
-            match, category = _TAGGED.match(line), "Note"
-        if not match or (category == "Note" and not _TAG.search(match["text"])):
+            observation_match, category = _TAGGED.match(line), "Note"
+        if not observation_match or (
+            category == "Note" and not _TAG.search(observation_match["text"])
+        ):
             return False
-        text = match["text"].strip()
+        text = observation_match["text"].strip()
         self._say(("observation", category, text), f"{self._title}: {text}", category)
         return True
 

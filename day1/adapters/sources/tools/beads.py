@@ -20,22 +20,22 @@ class Beads(ToolSource):
     @override
     def found(cls, machine: Machine) -> list[Path]:
         folders = machine.projects or (machine.home,)
-        files = [(folder, folder / ".beads" / "issues.jsonl") for folder in folders]
+        folders_and_files = [(folder, folder / ".beads" / "issues.jsonl") for folder in folders]
         # A project may be a stranger's: a link in it leads to no file elsewhere.
-        return [file for folder, file in files if not why_not(folder.resolve(), file)]
+        return [file for folder, file in folders_and_files if not why_not(folder.resolve(), file)]
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        for number, line in enumerate(self.text(path).split("\n"), start=1):
+        for line_number, line in enumerate(self.text(path).split("\n"), start=1):
             if not line.strip():
                 continue
-            item = json_of(line, path, number)
+            item = json_of(line, path, line_number)
             if not isinstance(item, dict):
-                raise broken(path, number, "it is no object")
+                raise broken(path, line_number, "it is not a JSON object")
             if item.get("_type") != "memory":
-                self.leave_out("issues", item.get("id") or f"line {number}")
+                self.leave_out("issues", item.get("id") or f"line {line_number}")
                 continue
             key, value = text_at(item, "key"), text_at(item, "value")
             if not (key and value):
-                raise broken(path, number, "its memory has no key or no value")
+                raise broken(path, line_number, "its memory has no key or no value")
             yield [self.fact((key,), f"{key}: {value}")]

@@ -41,9 +41,9 @@ def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSourc
     Raises:
         NotFound: there is none.
     """
-    tool = _BY_NAME[name]
-    places = list(paths) or tool.found(machine)
-    if not places:
+    tool_class = _BY_NAME[name]
+    memory_paths = list(paths) or tool_class.found(machine)
+    if not memory_paths:
         projects_phrase = (
             f" for {' and '.join(map(str, machine.projects))}" if machine.projects else ""
         )
@@ -52,10 +52,10 @@ def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSourc
             f"`day1 import {name} PATH`.",
             source=name,
         )
-    return tool(places, machine)
+    return tool_class(memory_paths, machine)
 
 
 def found_memories(machine: Machine) -> list[ToolSource]:
     """Return the memory of each tool that has some on a machine."""
-    results = ((tool, tool.found(machine)) for tool in _ALL)
-    return [tool(paths, machine) for tool, paths in results if paths]
+    tools_and_paths = ((tool_class, tool_class.found(machine)) for tool_class in _ALL)
+    return [tool_class(paths, machine) for tool_class, paths in tools_and_paths if paths]

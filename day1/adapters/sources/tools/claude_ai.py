@@ -32,24 +32,26 @@ class ClaudeAi(ToolSource):
             folder, path = path, path / _FILE
             if not path.exists():
                 raise NotFound(f"There is no {shown(path)}.", path=shown(path))
-            if why := why_not(folder.resolve(), path):
-                self.leave_out(why, path)
+            if reason := why_not(folder.resolve(), path):
+                self.leave_out(reason, path)
                 return
         text = self._zipped(path) or self.text(path)
-        value = json_of(text, path)
-        if not isinstance(value, list):
-            raise broken(path, 1, "it is no list of accounts' memories")
-        for number, account in enumerate(value):
+        accounts = json_of(text, path)
+        if not isinstance(accounts, list):
+            raise broken(path, 1, "it is not a list of accounts' memories")
+        for entry_number, account in enumerate(accounts):
             if not isinstance(account, dict):
-                raise broken(path, 1, f"its entry {number} is no object")
+                raise broken(path, 1, f"its entry {entry_number} is not an object")
             account_id = text_at(account, "account_uuid")
-            place = f"{shown(path)}, entry {number}"
-            yield self._points((account_id,), account, "conversations_memory", place)
-            projects = account.get("project_memories") or {}
-            if not isinstance(projects, dict):
-                raise broken(path, 1, f"the projects of its entry {number} are no object")
-            for project in projects:
-                yield self._points((account_id, project), projects, project, place)
+            entry_place = f"{shown(path)}, entry {entry_number}"
+            yield self._points((account_id,), account, "conversations_memory", entry_place)
+            memory_by_project = account.get("project_memories") or {}
+            if not isinstance(memory_by_project, dict):
+                raise broken(path, 1, f"the projects of its entry {entry_number} are not an object")
+            for project_id in memory_by_project:
+                yield self._points(
+                    (account_id, project_id), memory_by_project, project_id, entry_place
+                )
 
     def _zipped(self, path: Path) -> str:
         """Return the text in a zip file; "" if the file is not a zip file."""
@@ -62,22 +64,26 @@ class ClaudeAi(ToolSource):
             OSError, EOFError, zipfile.BadZipFile, zlib.error, LZMAError,
             NotImplementedError, RuntimeError, ValueError, struct.error,
         ) as exc:  # fmt: skip
-            raise broken(path, 1, "it is no whole zip file that can be read") from exc
+            raise broken(path, 1, "it is not a complete zip file that can be read") from exc
 
     def _member(self, path: Path, file: IO[bytes]) -> str:
         with zipfile.ZipFile(file) as archive:
-            files = [name for name in archive.namelist() if not name.endswith("/")]
-            names = [name for name in files if name.rpartition("/")[2] == _FILE]
-            if not names:
+            file_names = [
+                file_name for file_name in archive.namelist() if not file_name.endswith("/")
+            ]
+            memory_file_names = [
+                file_name for file_name in file_names if file_name.rpartition("/")[2] == _FILE
+            ]
+            if not memory_file_names:
                 raise NotFound(
                     f"{shown(path)} has no {_FILE}: not every export has one. Ask the chat for "
                     "its memory as lines `[date] - text`, and use `day1 import lines -`.",
                     path=shown(path),
                 )
-            for name in files:
-                if name != names[0]:
-                    self.leave_out("other files of the export", f"{shown(path)}: {name}")
-            with archive.open(names[0]) as member:
+            for file_name in file_names:
+                if file_name != memory_file_names[0]:
+                    self.leave_out("other files of the export", f"{shown(path)}: {file_name}")
+            with archive.open(memory_file_names[0]) as member:
                 data = member.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise broken(path, 1, f"its {_FILE} is larger than {MOST_BYTES >> 20} MB")
@@ -90,13 +96,13 @@ class ClaudeAi(ToolSource):
         if not isinstance(item.get(name), str | None):
             self.leave_out("memories that are no text", place)
         facts: list[Draft] = []
-        front, headings = FrontMatter(text_at(item, name)), Headings()
-        for section in sections(front.body, front.length):
+        front_matter, headings = FrontMatter(text_at(item, name)), Headings()
+        for section in sections(front_matter.body, front_matter.length):
             points = section.points()
             headings.take(section, section.places[-1:] if points else ())
             for point in points:
                 fact_text = ": ".join((*section.headings[-1:], point))
                 facts.append(self.fact((*key, fact_text), fact_text))
-        self.leave_out_lines(front.unread, place)
+        self.leave_out_lines(front_matter.unread, place)
         self.leave_out_headings(headings.left(), place)
         return facts

@@ -30,11 +30,11 @@ class ClaudeCode(ToolSource):
     @classmethod
     @override
     def found(cls, machine: Machine) -> list[Path]:
-        projects = machine.place("CLAUDE_CONFIG_DIR", ".claude") / "projects"
+        projects_folder = machine.place("CLAUDE_CONFIG_DIR", ".claude") / "projects"
         if not machine.projects:
-            return sorted(path for path in projects.glob("*/memory") if path.is_dir())
+            return sorted(path for path in projects_folder.glob("*/memory") if path.is_dir())
         slugs = (re.sub(r"[^A-Za-z0-9]", "-", str(project)) for project in machine.projects)
-        folders = (projects / slug / "memory" for slug in slugs)
+        folders = (projects_folder / slug / "memory" for slug in slugs)
         return [folder for folder in folders if folder.is_dir()]
 
     @override
@@ -48,39 +48,43 @@ class ClaudeCode(ToolSource):
             yield self._index(file, slug) if file.name == _INDEX else self._note(file, slug)
 
     def _note(self, file: Path, slug: str) -> list[Draft]:
-        front = FrontMatter(self.text(file))
-        name = front.joined("name") or file.stem
-        description = front.joined("description")
-        body = front.body.strip()
-        parts = [description if description not in body else "", body]
-        note_text = "\n\n".join(part for part in parts if part)
+        front_matter = FrontMatter(self.text(file))
+        note_name = front_matter.joined("name") or file.stem
+        description = front_matter.joined("description")
+        body = front_matter.body.strip()
+        note_parts = [description if description not in body else "", body]
+        note_text = "\n\n".join(note_part for note_part in note_parts if note_part)
         if not note_text:
             self.leave_out("empty notes", file)
             return []
-        category = front.joined("metadata.type") or front.joined("type") or None
-        self.leave_out_lines(front.unread, file)
-        targets = dict.fromkeys(link.strip() for link in _LINK.findall(body))
+        category = front_matter.joined("metadata.type") or front_matter.joined("type") or None
+        self.leave_out_lines(front_matter.unread, file)
+        link_targets = dict.fromkeys(link.strip() for link in _LINK.findall(body))
         return [
-            self.fact((slug, file.stem), f"{name}: {note_text}", category),
-            *(self.relation((name, "links_to", target)) for target in targets if target != name),
+            self.fact((slug, file.stem), f"{note_name}: {note_text}", category),
+            *(
+                self.relation((note_name, "links_to", link_target))
+                for link_target in link_targets
+                if link_target != note_name
+            ),
         ]
 
     def _index(self, file: Path, slug: str) -> list[Draft]:
         """List drafts of the index's text, without the lines that only name a note."""
         facts: list[Draft] = []
-        front, headings, listed = FrontMatter(self.text(file)), Headings(), 0
-        for section in sections(front.body, front.length):
-            count = len(section.lines)
+        front_matter, headings, listed_lines = FrontMatter(self.text(file)), Headings(), 0
+        for section in sections(front_matter.body, front_matter.length):
+            line_count = len(section.lines)
             section.lines[:] = [line for line in section.lines if not _INDEX_LINE.match(line)]
-            listed += count - len(section.lines)
+            listed_lines += line_count - len(section.lines)
             pieces = section.pieces()
             headings.take(section, section.places if pieces else ())
-            for number, piece in enumerate(pieces):
+            for piece_number, piece in enumerate(pieces):
                 heading_path = " > ".join(section.headings) or _INDEX
-                key = (slug, _INDEX, *section.headings, str(number))
-                facts.append(self.fact(key, f"{heading_path}: {piece}"))
-        if listed:
-            self.leave_out("lists of the notes' names", f"{file}, lines: {listed}")
-        self.leave_out_lines(front.unread, file)
+                fact_key = (slug, _INDEX, *section.headings, str(piece_number))
+                facts.append(self.fact(fact_key, f"{heading_path}: {piece}"))
+        if listed_lines:
+            self.leave_out("lists of the notes' names", f"{file}, lines: {listed_lines}")
+        self.leave_out_lines(front_matter.unread, file)
         self.leave_out_headings(headings.left(), file)
         return facts

@@ -50,37 +50,40 @@ class ClaudeMem(ToolSource):
         if path.suffix == ".json":
             yield from self._export(path)
             return
-        with opened(path) as file:
+        with opened(path) as database:
             for row in self.readable(
-                file.rows("observations", _NEEDED, (*_WANTED, *_SESSION)), "id"
+                database.rows("observations", _NEEDED, (*_WANTED, *_SESSION)), "id"
             ):
                 yield self._observation(row)
-            if file.has("session_summaries"):
+            if database.has("session_summaries"):
                 moved_columns = ("merged_into_project",)
-                rows = file.rows(
+                summary_rows = database.rows(
                     "session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved_columns, *_SESSION)
                 )
-                for row in self.readable(rows, "id"):
+                for row in self.readable(summary_rows, "id"):
                     yield self._summary(row)
-            if file.has("user_prompts"):
-                prompts = sum(1 for _ in file.rows("user_prompts", ("id",)))
-                self._leave_prompts(prompts)
+            if database.has("user_prompts"):
+                prompt_count = sum(1 for _ in database.rows("user_prompts", ("id",)))
+                self._leave_prompts(prompt_count)
 
     def _export(self, path: Path) -> Iterator[list[Draft]]:
-        value = json_of(self.text(path), path)
-        if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
-            raise broken(path, 1, "it is no export of claude-mem")
-        for key, read in (("observations", self._observation), ("summaries", self._summary)):
-            rows = value.get(key) or []
+        export = json_of(self.text(path), path)
+        if not isinstance(export, dict) or not isinstance(export.get("observations"), list):
+            raise broken(path, 1, "it is not an export of claude-mem")
+        for list_name, read_row in (
+            ("observations", self._observation),
+            ("summaries", self._summary),
+        ):
+            rows = export.get(list_name) or []
             if not isinstance(rows, list):
-                raise broken(path, 1, f"its {key} are no list")
-            for number, row in enumerate(rows):
+                raise broken(path, 1, f"its {list_name} are not a list")
+            for row_number, row in enumerate(rows):
                 if isinstance(row, dict):
-                    yield read(row)
+                    yield read_row(row)
                 else:
-                    self.leave_out("entries that are no objects", f"{key} {number}")
-        prompts = value.get("prompts")
-        self._leave_prompts(len(prompts) if isinstance(prompts, list) else 0)
+                    self.leave_out("entries that are no objects", f"{list_name} {row_number}")
+        prompt_list = export.get("prompts")
+        self._leave_prompts(len(prompt_list) if isinstance(prompt_list, list) else 0)
 
     def _leave_prompts(self, count: int) -> None:
         if count:
@@ -89,48 +92,59 @@ class ClaudeMem(ToolSource):
     def _observation(self, row: Row) -> list[Draft]:
         if not self._is_wanted(row):
             return []
-        key, at = _key(row), instant_of(row.get("created_at_epoch"), _MILLISECOND)
-        kind, title = text_at(row, "type"), text_at(row, "title")
+        row_key, happened_at = _key(row), instant_of(row.get("created_at_epoch"), _MILLISECOND)
+        observation_type, title = text_at(row, "type"), text_at(row, "title")
         drafts: list[Draft] = []
-        for number, text in enumerate(self._list(row, "facts")):
-            heading = f"{title}: {text}" if title else text
-            drafts.append(self.fact((*key, "fact", str(number)), heading, kind or None, at))
+        for fact_number, text in enumerate(self._list(row, "facts")):
+            fact_text = f"{title}: {text}" if title else text
+            drafts.append(
+                self.fact(
+                    (*row_key, "fact", str(fact_number)),
+                    fact_text,
+                    observation_type or None,
+                    happened_at,
+                )
+            )
         narrative = text_at(row, "narrative") or text_at(row, "text")
-        files = self._list(row, "files_modified")
+        file_names = self._list(row, "files_modified")
         if narrative != text_at(row, "text") != "":
             self.leave_out("texts of observations that have a narrative", f"id {row.get('id')}")
-        if not narrative and (files or text_at(row, "subtitle") or (title and not drafts)):
+        if not narrative and (file_names or text_at(row, "subtitle") or (title and not drafts)):
             reason = "titles and files of observations without a narrative"
             self.leave_out(reason, f"id {row.get('id')}")
-        if kind and not drafts and not (narrative and kind in _TYPES):
+        if observation_type and not drafts and not (narrative and observation_type in _TYPES):
             self.leave_out("types of observations without facts", f"id {row.get('id')}")
         if narrative:
             parts = (title, text_at(row, "subtitle"), narrative)
             paragraphs = [part for part in parts if part]
-            paragraphs += [f"Files: {', '.join(files)}"] if files else []
-            kind = kind if kind in _TYPES else "insight"
-            drafts.append(self.observation((*key, "narrative"), "\n\n".join(paragraphs), at, kind))
+            paragraphs += [f"Files: {', '.join(file_names)}"] if file_names else []
+            observation_type = observation_type if observation_type in _TYPES else "insight"
+            drafts.append(
+                self.observation(
+                    (*row_key, "narrative"), "\n\n".join(paragraphs), happened_at, observation_type
+                )
+            )
         return drafts
 
     def _summary(self, row: Row) -> list[Draft]:
         if not self._is_wanted(row):
             return []
         paragraphs = [
-            f"{part.replace('_', ' ').capitalize()}: {text_at(row, part)}"
-            for part in _PARTS
-            if text_at(row, part)
+            f"{column.replace('_', ' ').capitalize()}: {text_at(row, column)}"
+            for column in _PARTS
+            if text_at(row, column)
         ]
-        at = instant_of(row.get("created_at_epoch"), _MILLISECOND)
+        happened_at = instant_of(row.get("created_at_epoch"), _MILLISECOND)
         return (
-            [self.observation((*_key(row), "summary"), "\n\n".join(paragraphs), at)]
+            [self.observation((*_key(row), "summary"), "\n\n".join(paragraphs), happened_at)]
             if paragraphs
             else []
         )
 
     def _is_wanted(self, row: Row) -> bool:
-        project = text_at(row, "merged_into_project") or text_at(row, "project")
+        project_name = text_at(row, "merged_into_project") or text_at(row, "project")
         project_names = {folder.name for folder in self._machine.projects}
-        if project_names and project and Path(project).name not in project_names:
+        if project_names and project_name and Path(project_name).name not in project_names:
             self.leave_out("notes of other projects", f"id {row.get('id')}")
         elif row.get("type") == "sensitive" and not self._machine.sensitive:
             self.leave_out("sensitive notes (--sensitive)", f"id {row.get('id')}")
@@ -156,5 +170,5 @@ class ClaudeMem(ToolSource):
 
 def _key(row: Row) -> tuple[str, ...]:
     """Return the values that tell a row from others of this and of other machines."""
-    session = next((text_at(row, name) for name in _SESSION if row.get(name)), "")
-    return (session, str(row.get("created_at_epoch")), str(row.get("id")))
+    session_id = next((text_at(row, column) for column in _SESSION if row.get(column)), "")
+    return (session_id, str(row.get("created_at_epoch")), str(row.get("id")))

@@ -38,8 +38,10 @@ class Codex(ToolSource):
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        top = path.resolve()
-        for file in [top] if top.is_file() else files_below(top, is_note, self.leave_out):
+        top_path = path.resolve()
+        for file in (
+            [top_path] if top_path.is_file() else files_below(top_path, is_note, self.leave_out)
+        ):
             if file.name in _POINTS:
                 yield self._points(file)
             elif file.parent.name == _SUMMARIES:
@@ -50,13 +52,16 @@ class Codex(ToolSource):
 
     def _points(self, file: Path) -> list[Draft]:
         facts: list[Draft] = []
-        group, is_wanted = "", True
-        front, headings, applying = FrontMatter(self.text(file)), Headings(), 0
-        for section in sections(front.body, front.length):
+        group_title, is_wanted = "", True
+        front_matter, headings, project_lines = FrontMatter(self.text(file)), Headings(), 0
+        for section in sections(front_matter.body, front_matter.length):
             title = section.headings[0] if section.headings else ""
-            applies = next(filter(None, map(_GROUP.match, section.lines)), None)
-            if title != group or applies:
-                group, is_wanted = (title, self._is_wanted(applies[1].strip() if applies else None))
+            project_match = next(filter(None, map(_GROUP.match, section.lines)), None)
+            if title != group_title or project_match:
+                group_title, is_wanted = (
+                    title,
+                    self._is_wanted(project_match[1].strip() if project_match else None),
+                )
                 if not is_wanted:
                     self.leave_out("points about other projects", f"{file}: {title}")
             if not is_wanted:
@@ -64,41 +69,49 @@ class Codex(ToolSource):
             if section.headings and section.headings[-1] in _INDEX:
                 self.leave_out("sources of points", f"{file}, line {section.places[-1][0]}")
                 continue
-            count = len(section.lines)
+            line_count = len(section.lines)
             section.lines[:] = [line for line in section.lines if not _GROUP.match(line)]
-            applying += count - len(section.lines)
+            project_lines += line_count - len(section.lines)
             points = section.points()
             headings.take(section, section.places[-1:] if points else ())
             for point in points:
-                text = ": ".join((*section.headings[-1:], point))
+                fact_text = ": ".join((*section.headings[-1:], point))
                 # A point has no name but its text: one that was rewritten is another fact.
-                facts.append(self.fact((file.name, text), text))
-        if applying:
-            self.leave_out("projects of points", f"{file}, lines: {applying}")
-        self.leave_out_lines(front.unread, file)
+                facts.append(self.fact((file.name, fact_text), fact_text))
+        if project_lines:
+            self.leave_out("projects of points", f"{file}, lines: {project_lines}")
+        self.leave_out_lines(front_matter.unread, file)
         self.leave_out_headings(headings.left(), file)
         return facts
 
     def _summary(self, file: Path) -> list[Draft]:
-        head: dict[str, str] = {}
+        head_by_key: dict[str, str] = {}
         lines = self.text(file).split("\n")
-        above = 0
-        while above < len(lines) and (not lines[above].strip() or _HEAD.match(lines[above])):
-            if match := _HEAD.match(lines[above]):
-                head[match[1]] = match[2].strip()
-            above += 1
-        if not self._is_wanted(head.get("cwd")):
+        head_line_count = 0
+        while head_line_count < len(lines) and (
+            not lines[head_line_count].strip() or _HEAD.match(lines[head_line_count])
+        ):
+            if head_match := _HEAD.match(lines[head_line_count]):
+                head_by_key[head_match[1]] = head_match[2].strip()
+            head_line_count += 1
+        if not self._is_wanted(head_by_key.get("cwd")):
             self.leave_out("summaries of other projects' sessions", file)
             return []
-        body = "\n".join(lines[above:]).strip()
+        body = "\n".join(lines[head_line_count:]).strip()
         if not body:
             self.leave_out("empty notes", file)
             return []
-        if head:
+        if head_by_key:
             self.leave_out("heads of summaries, but for the branch and the time", file)
-        branch = f"On branch {head['git_branch']}: " if head.get("git_branch") else ""
-        key = head.get("thread_id") or file.stem
-        return [self.observation((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]
+        branch_phrase = (
+            f"On branch {head_by_key['git_branch']}: " if head_by_key.get("git_branch") else ""
+        )
+        thread_id = head_by_key.get("thread_id") or file.stem
+        return [
+            self.observation(
+                (thread_id,), f"{branch_phrase}{body}", instant_of(head_by_key.get("updated_at"))
+            )
+        ]
 
     def _is_wanted(self, folder: str | None) -> bool:
         projects = self._machine.projects

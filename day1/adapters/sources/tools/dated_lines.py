@@ -21,26 +21,36 @@ class DatedLines(ToolSource):
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        date, text = "", list[str]()
+        date, text_lines = "", list[str]()
         heading, line_of_heading = "", 0  # 0: no heading, or a row names it
-        for number, line in enumerate([*self.text(path).split("\n"), ""], start=1):
-            match, title, fence = _LINE.match(line), heading_of(line), _FENCE.match(line)
-            if text and line.strip() and match is None and title is None and fence is None:
-                text.append(line.strip())
+        for line_number, line in enumerate([*self.text(path).split("\n"), ""], start=1):
+            line_match, new_heading, fence_match = (
+                _LINE.match(line),
+                heading_of(line),
+                _FENCE.match(line),
+            )
+            if (
+                text_lines
+                and line.strip()
+                and line_match is None
+                and new_heading is None
+                and fence_match is None
+            ):
+                text_lines.append(line.strip())
                 continue
-            if text:
-                yield [self._fact(heading, date, "\n".join(text))]
+            if text_lines:
+                yield [self._fact(heading, date, "\n".join(text_lines))]
                 line_of_heading = 0
-            date, text = (match[1], [match[2].strip()]) if match else ("", [])
-            if match and instant_of(date) is None:
-                self.leave_out("dates that do not exist", f"line {number}")
-            elif title is not None and match is None:
+            date, text_lines = (line_match[1], [line_match[2].strip()]) if line_match else ("", [])
+            if line_match and instant_of(date) is None:
+                self.leave_out("dates that do not exist", f"line {line_number}")
+            elif new_heading is not None and line_match is None:
                 self._leave_heading(line_of_heading)
-                heading, line_of_heading = title, number if title else 0
-            elif fence and fence[1].strip():
-                self.leave_out("marks of code", f"line {number}")
-            elif match is None and fence is None and line.strip():
-                self.leave_out("lines without a date", f"line {number}")
+                heading, line_of_heading = new_heading, line_number if new_heading else 0
+            elif fence_match and fence_match[1].strip():
+                self.leave_out("marks of code", f"line {line_number}")
+            elif line_match is None and fence_match is None and line.strip():
+                self.leave_out("lines without a date", f"line {line_number}")
         self._leave_heading(line_of_heading)
 
     def _leave_heading(self, line: int) -> None:
@@ -53,12 +63,12 @@ class DatedLines(ToolSource):
 
 def heading_of(line: str) -> str | None:
     """Return the title of a heading `# Title` or `**Title:**`; None for another line."""
-    heading = _HEADING.match(line)
-    if heading is None:
+    heading_match = _HEADING.match(line)
+    if heading_match is None:
         return None
-    text = heading[1].rstrip()
-    titles = [text.rstrip("#").rstrip() or heading[1][:1]]
-    bold_text = text.removesuffix(":")
-    if bold_text.endswith("**") and (title := bold_text[:-2]):
-        titles.append(title[:1] + title[1:].removesuffix(":"))
-    return min(titles, key=len).strip()
+    heading_text = heading_match[1].rstrip()
+    possible_titles = [heading_text.rstrip("#").rstrip() or heading_match[1][:1]]
+    bold_text = heading_text.removesuffix(":")
+    if bold_text.endswith("**") and (bold_title := bold_text[:-2]):
+        possible_titles.append(bold_title[:1] + bold_title[1:].removesuffix(":"))
+    return min(possible_titles, key=len).strip()

@@ -66,25 +66,30 @@ class Engram(ToolSource):
 
     @override
     def every(self, paths: Sequence[Path]) -> Iterator[Sequence[FactDraft]]:
-        newest: dict[tuple[str, int], tuple[int, Row, FactDraft, Path]] = {}
+        newest_by_key: dict[tuple[str, int], tuple[int, Row, FactDraft, Path]] = {}
         for file in chain.from_iterable(_files(path, self.leave_out) for path in paths):
             # A file has an observation once: two of one key in it are two observations.
-            counts: Counter[str] = Counter()
+            count_by_id: Counter[str] = Counter()
             for row in self._rows(file):
-                draft, at = self._draft(row), max(_instant(row, name) or 0 for name in _TIMES)
-                key = draft.id, 0 if text_at(row, "topic_key") else counts[draft.id]
-                counts[draft.id] += 1
-                earlier = newest.get(key)
-                is_newer = earlier is None or earlier[0] <= at
-                if earlier is not None and earlier[2] != draft:
-                    _, older_row, _, place = earlier if is_newer else (at, row, draft, file)
+                draft, changed_at = (
+                    self._draft(row),
+                    max(_instant(row, column) or 0 for column in _TIMES),
+                )
+                newest_key = draft.id, 0 if text_at(row, "topic_key") else count_by_id[draft.id]
+                count_by_id[draft.id] += 1
+                earlier_version = newest_by_key.get(newest_key)
+                is_newer = earlier_version is None or earlier_version[0] <= changed_at
+                if earlier_version is not None and earlier_version[2] != draft:
+                    _, older_row, _, older_file = (
+                        earlier_version if is_newer else (changed_at, row, draft, file)
+                    )
                     created_at = text_at(older_row, "created_at") or draft.id
                     self.leave_out(
-                        "older versions of an observation", f"{shown(place)}: {created_at}"
+                        "older versions of an observation", f"{shown(older_file)}: {created_at}"
                     )
                 if is_newer:
-                    newest[key] = (at, row, draft, file)
-        for _, row, draft, _ in newest.values():
+                    newest_by_key[newest_key] = (changed_at, row, draft, file)
+        for _, row, draft, _ in newest_by_key.values():
             if self._is_wanted(row, draft):
                 yield [draft]
 
@@ -99,31 +104,33 @@ class Engram(ToolSource):
                 yield from self.readable(rows, "created_at")
 
     def _chunk(self, chunk: Path) -> Iterator[Row]:
-        number, size = 0, 0
+        line_number, unpacked_bytes = 0, 0
         try:
-            with open_file(chunk) as packed, gzip.open(packed, "rb") as file:
-                for number, line in enumerate(lines_in(file, chunk, _LINE), start=1):
-                    size += len(line)
-                    if size > _UNPACKED:
-                        raise broken(chunk, number, f"it unpacks to over {_UNPACKED >> 20} MB")
+            with open_file(chunk) as packed_file, gzip.open(packed_file, "rb") as unpacked_file:
+                for line_number, line in enumerate(lines_in(unpacked_file, chunk, _LINE), start=1):
+                    unpacked_bytes += len(line)
+                    if unpacked_bytes > _UNPACKED:
+                        raise broken(chunk, line_number, f"it unpacks to over {_UNPACKED >> 20} MB")
                     if line.strip():
-                        value = json_of(decoded(line, chunk), chunk, number)
-                        yield from self._observations(value, chunk, number)
+                        value = json_of(decoded(line, chunk), chunk, line_number)
+                        yield from self._observations(value, chunk, line_number)
         except (OSError, EOFError, zlib.error) as exc:
-            raise broken(chunk, number + 1, "it is cut off or is no chunk of engram") from exc
+            raise broken(
+                chunk, line_number + 1, "it is cut off, or is not a chunk of engram"
+            ) from exc
 
     def _observations(self, value: Json, file: Path, number: int) -> Iterator[Row]:
         """Yield the observations of a value: itself, or those of its list."""
         if not isinstance(value, dict):
-            raise broken(file, number, "it is no object")
+            raise broken(file, number, "it is not a JSON object")
         place = f"{shown(file)}, line {number}"
         is_observation = {"content", "title"} & value.keys()
         observations = value.get("observations", [value] if is_observation else [])
         if not isinstance(observations, list):
-            raise broken(file, number, "its observations are no list")
+            raise broken(file, number, "its observations are not a list")
         for item in observations:
             if not isinstance(item, dict):
-                raise broken(file, number, "an observation in it is no object")
+                raise broken(file, number, "an observation in it is not an object")
             yield item
         if value.get("prompts"):
             self.leave_out("prompts of people", place)
@@ -133,11 +140,15 @@ class Engram(ToolSource):
             self.leave_out("lines that are no observation", place)
 
     def _draft(self, row: Row) -> FactDraft:
-        title, content, topic = (text_at(row, name) for name in ("title", "content", "topic_key"))
+        title, content, topic = (
+            text_at(row, column) for column in ("title", "content", "topic_key")
+        )
         project = text_at(row, "project")
         # A topic is one observation that is written anew; without one each is its own.
         key_texts = (
-            [topic] if topic else [text_at(row, n) for n in ("session_id", "created_at", "title")]
+            [topic]
+            if topic
+            else [text_at(row, key_column) for key_column in ("session_id", "created_at", "title")]
         )
         key = (project, text_at(row, "scope"), *key_texts)
         text = ": ".join(filter(None, (topic, title, content)))
@@ -146,7 +157,7 @@ class Engram(ToolSource):
 
     def _is_wanted(self, row: Row, draft: FactDraft) -> bool:
         row_name = text_at(row, "created_at") or draft.id
-        project = text_at(row, "project").casefold()
+        project_name = text_at(row, "project").casefold()
         project_names = {folder.name.casefold() for folder in self._machine.projects}
         if row.get("deleted_at"):
             self.leave_out("deleted observations", row_name)
@@ -154,8 +165,8 @@ class Engram(ToolSource):
             self.leave_out("empty observations", row_name)
         elif (
             project_names
-            and project
-            and project not in project_names
+            and project_name
+            and project_name not in project_names
             and row.get("scope") != _EVERYWHERE
         ):
             self.leave_out("observations of other projects", row_name)
@@ -176,7 +187,7 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
         return [path]
     top_path = path.resolve()
     folders = (path, path / _FOLDER)
-    candidates = [folder / name for folder in folders for name in (_DATABASE, _MANIFEST)]
+    candidates = [folder / file_name for folder in folders for file_name in (_DATABASE, _MANIFEST)]
     candidates = [file for file in candidates if os.path.lexists(file)]
     if not candidates:
         raise NotFound(
@@ -185,8 +196,8 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
         )
     accepted_files = []
     for file in candidates:
-        if why := why_not(top_path, file):
-            leave_out(why, shown(file))
+        if reason := why_not(top_path, file):
+            leave_out(reason, shown(file))
         else:
             accepted_files.append(file)
     files = [file for file in accepted_files if file.name == _DATABASE]

@@ -23,8 +23,8 @@ class Letta(ToolSource):
     @classmethod
     @override
     def found(cls, machine: Machine) -> list[Path]:
-        agents = machine.home / ".letta" / "agents"
-        return sorted(path for path in agents.glob("*/memory") if path.is_dir())
+        agents_folder = machine.home / ".letta" / "agents"
+        return sorted(path for path in agents_folder.glob("*/memory") if path.is_dir())
 
     @override
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
@@ -32,35 +32,42 @@ class Letta(ToolSource):
             yield from self._history(path / ".git")
             yield from self._folder(path.resolve())
             return
-        value = json_of(self.text(path), path)
-        if not isinstance(value, dict) or "agents" not in value or "blocks" not in value:
-            raise broken(path, 1, "it is no agent file, or one of a version before 2")
-        agents, blocks = _objects(path, value, "agents"), _objects(path, value, "blocks")
-        agent_by_block = {
+        agent_file = json_of(self.text(path), path)
+        if (
+            not isinstance(agent_file, dict)
+            or "agents" not in agent_file
+            or "blocks" not in agent_file
+        ):
+            raise broken(path, 1, "it is not an agent file, or is one of a version before 2")
+        agents, blocks = _objects(path, agent_file, "agents"), _objects(path, agent_file, "blocks")
+        agent_name_by_block = {
             str(block): text_at(agent, "name")
             for agent in agents
             for block in _list(agent, "block_ids")
         }
-        for number, block in enumerate(blocks):
-            agent = agent_by_block.get(str(block.get("id"))) or path.stem
-            label = text_at(block, "label") or f"block {number}"
-            place = f"{shown(path)}, block {number}"
+        for block_number, block in enumerate(blocks):
+            agent_name = agent_name_by_block.get(str(block.get("id"))) or path.stem
+            label = text_at(block, "label") or f"block {block_number}"
+            block_place = f"{shown(path)}, block {block_number}"
             if not isinstance(block.get("value"), str | None):
-                self.leave_out("blocks that are no text", place)
-            front = FrontMatter(text_at(block, "value"))
-            yield self._block((agent, label), label, front, place)
+                self.leave_out("blocks that are no text", block_place)
+            front_matter = FrontMatter(text_at(block, "value"))
+            yield self._block((agent_name, label), label, front_matter, block_place)
         message_count = sum(len(_list(agent, "messages")) for agent in agents)
         if message_count:
             self.leave_out("latest messages of conversations", f"{message_count:,} messages")
 
     def _folder(self, folder: Path) -> Iterator[list[Draft]]:
         for file in files_below(folder, is_note, self.leave_out):
-            front = FrontMatter(self.text(file))
-            place = file.relative_to(folder).with_suffix("").as_posix()
-            description = front.joined("description")
-            key = (folder.parent.name, place)
+            front_matter = FrontMatter(self.text(file))
+            note_path = file.relative_to(folder).with_suffix("").as_posix()
+            description = front_matter.joined("description")
+            folder_and_note = (folder.parent.name, note_path)
             yield self._block(
-                key, f"{place} ({description})" if description else place, front, shown(file)
+                folder_and_note,
+                f"{note_path} ({description})" if description else note_path,
+                front_matter,
+                shown(file),
             )
 
     def _history(self, repository: Path) -> Iterator[Sequence[Item]]:
@@ -70,8 +77,8 @@ class Letta(ToolSource):
         elif repository.exists():
             git_source = GitSource(repository.parent)
             yield from git_source.items()
-            for why, places in git_source.left_out.items():
-                self._left_out.setdefault(why, []).extend(places)
+            for reason, places in git_source.left_out.items():
+                self._left_out.setdefault(reason, []).extend(places)
 
     def _block(
         self, key: tuple[str, str], title: str, front: FrontMatter, place: str
@@ -100,5 +107,5 @@ def _list(item: dict[str, Json], key: str) -> list[Json]:
 def _objects(path: Path, item: dict[str, Json], key: str) -> list[dict[str, Json]]:
     objects = [member for member in _list(item, key) if isinstance(member, dict)]
     if not isinstance(item[key], list) or len(objects) < len(_list(item, key)):
-        raise broken(path, 1, f"its {key} are no list of objects")
+        raise broken(path, 1, f"its {key} are not a list of objects")
     return objects

@@ -36,10 +36,14 @@ class McpMemoryService(ToolSource):
             ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
         )
         if database_path := machine.environment.get("MCP_MEMORY_SQLITE_PATH"):
-            return [file for file in [Path(database_path).expanduser()] if file.is_file()]
+            return [
+                database_file
+                for database_file in [Path(database_path).expanduser()]
+                if database_file.is_file()
+            ]
         folder = machine.place("MCP_MEMORY_BASE_DIR", *default_place, "mcp-memory")
-        file = folder / "sqlite_vec.db"
-        return [file] if file.is_file() else []
+        database_file = folder / "sqlite_vec.db"
+        return [database_file] if database_file.is_file() else []
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
@@ -47,25 +51,25 @@ class McpMemoryService(ToolSource):
             yield from self._memories(*_by_key(self._exported(path)))
             return
         with opened(path) as file:
-            named_rows = (
+            keys_and_rows = (
                 (str(row["content_hash"]), row)
                 for row in self.readable(file.rows("memories", _NEEDED, _WANTED), "content_hash")
             )
-            rows, unnamed = _by_key(named_rows)
-            yield from self._memories(rows, unnamed)
+            row_by_key, repeated_rows = _by_key(keys_and_rows)
+            yield from self._memories(row_by_key, repeated_rows)
             if file.has("memory_graph"):
-                yield from self._graph(file, rows)
+                yield from self._graph(file, row_by_key)
 
     def _exported(self, path: Path) -> Iterator[tuple[str, Row]]:
-        value = json_of(self.text(path), path)
-        memories = value.get("memories") if isinstance(value, dict) else None
+        export = json_of(self.text(path), path)
+        memories = export.get("memories") if isinstance(export, dict) else None
         if not isinstance(memories, list):
-            raise broken(path, 1, "it is no export of mcp-memory-service")
-        for number, row in enumerate(memories):
+            raise broken(path, 1, "it is not an export of mcp-memory-service")
+        for row_number, row in enumerate(memories):
             if isinstance(row, dict) and text_at(row, "content_hash"):
                 yield text_at(row, "content_hash"), row
             else:
-                self.leave_out("entries without a hash", f"memories {number}")
+                self.leave_out("entries without a hash", f"memories {row_number}")
 
     def _memories(
         self, rows: Mapping[str, Row], unnamed: Sequence[tuple[str, Row]]
@@ -80,34 +84,36 @@ class McpMemoryService(ToolSource):
             elif text := text_at(row, "content"):
                 tags = _tags(row)
                 fact_text = f"{text}\n\nTags: {', '.join(tags)}" if tags else text
-                at = instant_of(row.get("created_at")) or instant_of(row.get("created_at_iso"))
-                kind = text_at(row, "memory_type") or None
-                draft = self.fact((key,), fact_text, kind, at)
+                happened_at = instant_of(row.get("created_at")) or instant_of(
+                    row.get("created_at_iso")
+                )
+                memory_type = text_at(row, "memory_type") or None
+                draft = self.fact((key,), fact_text, memory_type, happened_at)
                 yield [self.superseded(draft, (successor_id,)) if successor_id else draft]
             else:
                 self.leave_out("empty memories", key)
 
     def _graph(self, file: SqliteFile, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
         for row in self.readable(file.rows("memory_graph", _GRAPH), "source_hash"):
-            end_rows = [rows.get(str(row[end])) for end in ("source_hash", "target_hash")]
-            kind = text_at(row, "relationship_type")
-            start, end = (_name(end) for end in end_rows)
-            if kind in _COMPUTED or not (start and end):
+            source, target = (rows.get(str(row[f"{end}_hash"])) for end in ("source", "target"))
+            relation_type = text_at(row, "relationship_type")
+            source_name, target_name = _name(source), _name(target)
+            if relation_type in _COMPUTED or not (source_name and target_name):
                 self.leave_out(
                     "relations of nearness, or of memories that are gone", row["source_hash"]
                 )
             else:
-                yield [self.relation((start, kind, end))]
+                yield [self.relation((source_name, relation_type, target_name))]
 
 
 def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:
     """Return the first memory of each key, and the memories whose key an earlier one has."""
-    rows: dict[str, Row] = {}
-    unnamed: list[tuple[str, Row]] = []
+    row_by_key: dict[str, Row] = {}
+    repeated_rows: list[tuple[str, Row]] = []
     for key, row in named_rows:
-        if rows.setdefault(key, row) is not row:
-            unnamed.append((key, row))
-    return rows, unnamed
+        if row_by_key.setdefault(key, row) is not row:
+            repeated_rows.append((key, row))
+    return row_by_key, repeated_rows
 
 
 def _superseded_by_absent(rows: Mapping[str, Row]) -> set[str]:
@@ -120,12 +126,12 @@ def _superseded_by_absent(rows: Mapping[str, Row]) -> set[str]:
     unvisited += [
         key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
     ]
-    superseded: set[str] = set()
+    superseded_keys: set[str] = set()
     while unvisited:
-        predecessors = set(older_by_newer.get(unvisited.pop(), ())) - superseded
-        superseded |= predecessors
+        predecessors = set(older_by_newer.get(unvisited.pop(), ())) - superseded_keys
+        superseded_keys |= predecessors
         unvisited += predecessors
-    return superseded
+    return superseded_keys
 
 
 def _tags(row: Row) -> list[str]:

@@ -44,45 +44,48 @@ class Mem0(ToolSource):
                     "open: write `json.dump(memory.get_all(…))` to a .json file and import that.",
                     path=shown(path),
                 )
-            if why := why_not(folder.resolve(), path):
-                self.leave_out(why, path)
+            if reason := why_not(folder.resolve(), path):
+                self.leave_out(reason, path)
                 return
         if path.suffix == ".json":
             yield from self._answer(path)
             return
-        added: set[str] = set()
-        with opened(path) as file:
-            for row in self.readable(file.rows("history", _NEEDED, _WANTED), "id"):
-                event, memory = text_at(row, "event"), text_at(row, "memory_id")
-                if event in _EVENTS and memory:
+        added_ids: set[str] = set()
+        with opened(path) as database:
+            for row in self.readable(database.rows("history", _NEEDED, _WANTED), "id"):
+                event, memory_id = text_at(row, "event"), text_at(row, "memory_id")
+                if event in _EVENTS and memory_id:
                     # A second ADD of a memory gives it a new text.
-                    is_repeated = event == "ADD" and memory in added
+                    is_repeated = event == "ADD" and memory_id in added_ids
                     yield self._event(row, "change" if is_repeated else _EVENTS[event])
-                    added.add(memory)
+                    added_ids.add(memory_id)
                 else:
                     self.leave_out("events other than ADD, UPDATE, DELETE", row["id"])
 
     def _event(self, row: Mapping[str, Json], name: EventName) -> list[Item]:
-        text, memory = text_at(row, "new_memory"), text_at(row, "memory_id")
+        text, memory_id = text_at(row, "new_memory"), text_at(row, "memory_id")
         if not text and name != "remove":
             self.leave_out("events without a text", row["id"])
             return []
-        created, updated = instant_of(row.get("created_at")), instant_of(row.get("updated_at"))
-        at = created if name == "add" else updated or created
-        fact = self.fact((memory,), text, at=at)
-        edit = derived_id("edit", None, self.name, "event", str(row["id"]))
-        return [EventDraft(edit, name, fact, f"mem0 {row['event']}", text_at(row, "actor_id"))]
+        created_at, updated_at = (
+            instant_of(row.get("created_at")),
+            instant_of(row.get("updated_at")),
+        )
+        happened_at = created_at if name == "add" else updated_at or created_at
+        fact = self.fact((memory_id,), text, at=happened_at)
+        edit_id = derived_id("edit", None, self.name, "event", str(row["id"]))
+        return [EventDraft(edit_id, name, fact, f"mem0 {row['event']}", text_at(row, "actor_id"))]
 
     def _answer(self, path: Path) -> Iterator[list[Item]]:
         """Yield the memories of `{"results": […]}`, or of the list alone."""
-        value = json_of(self.text(path), path)
-        results = value.get("results") if isinstance(value, dict) else value
+        answer = json_of(self.text(path), path)
+        results = answer.get("results") if isinstance(answer, dict) else answer
         if not isinstance(results, list):
-            raise broken(path, 1, "it is no answer of mem0's get_all")
-        for number, row in enumerate(results):
+            raise broken(path, 1, "it is not an answer of mem0's get_all")
+        for result_number, row in enumerate(results):
             text = text_at(row, "memory") if isinstance(row, dict) else ""
             if isinstance(row, dict) and text and text_at(row, "id"):
-                at = instant_of(row.get("updated_at")) or instant_of(row.get("created_at"))
-                yield [self.fact((text_at(row, "id"),), text, at=at)]
+                happened_at = instant_of(row.get("updated_at")) or instant_of(row.get("created_at"))
+                yield [self.fact((text_at(row, "id"),), text, at=happened_at)]
             else:
-                self.leave_out("entries without an id or a text", f"results {number}")
+                self.leave_out("entries without an id or a text", f"results {result_number}")

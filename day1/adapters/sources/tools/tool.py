@@ -47,7 +47,7 @@ class ToolSource(CountingSource, ToolMemory):
             if path == STDIN or path.is_file() or path.is_dir():
                 continue
             if path.exists():
-                raise broken(path, 1, "it is no ordinary file")
+                raise broken(path, 1, "it is not an ordinary file")
             raise NotFound(f"There is no {shown(path)}.", path=shown(path))
         self._paths, self._machine = list(paths), machine
 
@@ -72,10 +72,10 @@ class ToolSource(CountingSource, ToolMemory):
         for path in self._paths:
             if not is_text(path):
                 raise broken(path, 1, "its name is not UTF-8: rename it")
-        contents: dict[str, set[bytes]] = {}
-        for item in self.every(self._paths):
-            distinct = (self._distinct(draft, contents) for draft in item)
-            yield [draft for draft in distinct if draft is not None]
+        digests_by_id: dict[str, set[bytes]] = {}
+        for item_drafts in self.every(self._paths):
+            distinct_drafts = (self._distinct(draft, digests_by_id) for draft in item_drafts)
+            yield [draft for draft in distinct_drafts if draft is not None]
 
     def every(self, paths: Sequence[Path]) -> Iterator[Sequence[Item]]:
         """Yield the drafts of each item at all paths."""
@@ -87,17 +87,17 @@ class ToolSource(CountingSource, ToolMemory):
 
         The first one keeps the id, so a second run finds it again. None for a repetition.
         """
-        content = hashlib.sha256(repr(draft).encode(errors="surrogatepass")).digest()
-        known_contents = contents.setdefault(draft.id, set())
-        if content in known_contents or (known_contents and isinstance(draft, RelationDraft)):
+        content_digest = hashlib.sha256(repr(draft).encode(errors="surrogatepass")).digest()
+        seen_digests = contents.setdefault(draft.id, set())
+        if content_digest in seen_digests or (seen_digests and isinstance(draft, RelationDraft)):
             if not isinstance(draft, RelationDraft):
                 self.leave_out("exact repetitions", draft.id)
             return None
-        known_contents.add(content)
-        if len(known_contents) == 1:
+        seen_digests.add(content_digest)
+        if len(seen_digests) == 1:
             return draft
         prefix = draft.id.partition("_")[0]
-        return replace(draft, id=derived_id(prefix, None, draft.id, str(len(known_contents))))
+        return replace(draft, id=derived_id(prefix, None, draft.id, str(len(seen_digests))))
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
@@ -141,8 +141,8 @@ class ToolSource(CountingSource, ToolMemory):
             try:
                 "".join(value for value in row.values() if isinstance(value, str)).encode()
             except UnicodeEncodeError:
-                name = str(row[key]).encode(errors="replace").decode()
-                self.leave_out("rows whose text is not UTF-8", f"{key} {name}")
+                row_name = str(row[key]).encode(errors="replace").decode()
+                self.leave_out("rows whose text is not UTF-8", f"{key} {row_name}")
             else:
                 yield row
 
@@ -163,14 +163,14 @@ def instant_of(value: Json, unit: int = instant.SECOND) -> int | None:
             case bool():
                 return None
             case int() | float():
-                at = int(value * unit)
+                microseconds = int(value * unit)
             case str() if value.strip():
-                at = instant.parse(value)
+                microseconds = instant.parse(value)
             case _:
                 return None
     except (Day1Error, ValueError, OverflowError):
         return None
-    return at if 0 <= at < _LATEST else None
+    return microseconds if 0 <= microseconds < _LATEST else None
 
 
 def text_at(item: Mapping[str, Json], key: str) -> str:
@@ -182,5 +182,5 @@ def text_at(item: Mapping[str, Json], key: str) -> str:
 def texts_at(item: Mapping[str, Json], key: str) -> list[str]:
     """Return the texts of a list in an object that are not empty."""
     value = item.get(key)
-    items = value if isinstance(value, list) else []
-    return [text.strip() for text in items if isinstance(text, str) and text.strip()]
+    list_items = value if isinstance(value, list) else []
+    return [text.strip() for text in list_items if isinstance(text, str) and text.strip()]

@@ -20,7 +20,7 @@ class DoltConnections(Connections):
     """Connections to the branches and commits of a Dolt database."""
 
     def __init__(self, server: ServerDatabase) -> None:
-        """Open nothing yet."""
+        """Set the server and its database; open no connection yet."""
         self._engine = server.engine
         self.database = server.database
         self.where = server.where
@@ -53,8 +53,8 @@ class DoltConnections(Connections):
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
         """Open a connection on a branch under a named lock, which ends with the connection."""
-        lock = lock_name(self.database, branch)
-        with self._queues.held((lock,), lambda: self.on_branch(branch)) as connection:
+        branch_lock = lock_name(self.database, branch)
+        with self._queues.held((branch_lock,), lambda: self.on_branch(branch)) as connection:
             yield connection
 
     def switch_to(self, connection: Connection, branch: str) -> None:
@@ -75,8 +75,8 @@ class DoltConnections(Connections):
             ) from exc
 
     def _use(self, connection: Connection, revision: str) -> None:
-        name = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
-        connection.exec_driver_sql(f"USE `{name}`")
+        revision_database = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
+        connection.exec_driver_sql(f"USE `{revision_database}`")
 
     def _lacks(self, connection: Connection, exc: DBAPIError) -> bool:
         """Whether an error means that the database has no such branch or commit.

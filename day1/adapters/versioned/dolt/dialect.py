@@ -44,12 +44,12 @@ class DoltDialect(SystemTables, Dialect):
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
         """List all commits reachable from `start`, in 6 µs a commit."""
-        reachable: list[CommitId] = []
+        reachable_ids: list[CommitId] = []
         for row in connection.exec_driver_sql(_LOG, (start,)):
-            reachable.append(row[0])
+            reachable_ids.append(row[0])
             if row[0] not in known:
                 known[row[0]] = _commit(row)
-        return reachable
+        return reachable_ids
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
@@ -66,11 +66,11 @@ class DoltDialect(SystemTables, Dialect):
     def changes(
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
-        summary = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
-        touched_tables = connection.exec_driver_sql(summary, (base, to)).scalars().all()
+        summary_query = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
+        touched_tables = connection.exec_driver_sql(summary_query, (base, to)).scalars().all()
         if SCHEMA.name in touched_tables:
             self._refuse_later(connection, to)
-        by_table: Changes = {}
+        changes_by_table: Changes = {}
         for table in touched_tables:
             kind = BY_TABLE.get(table)
             if kind is None:
@@ -79,10 +79,10 @@ class DoltDialect(SystemTables, Dialect):
             columns_before = named_at(kind, versions[0], "`from_{}`")
             statement = f"SELECT {columns_after}, {columns_before} FROM DOLT_DIFF(%s, %s, %s)"  # noqa: S608 - our own names
             row_pairs: Any = connection.exec_driver_sql(statement, (base, to, table))
-            rows = row_changes(kind, row_pairs, mask)
-            if rows:
-                by_table[table] = rows
-        return by_table
+            table_changes = row_changes(kind, row_pairs, mask)
+            if table_changes:
+                changes_by_table[table] = table_changes
+        return changes_by_table
 
     @override
     def uncommitted(
@@ -106,22 +106,24 @@ class DoltDialect(SystemTables, Dialect):
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        names = named_at(kind, version, "`{}`")
+        column_list = named_at(kind, version, "`{}`")
         table_at_commit = f"`{self._database}/{commit}`.`{kind.table}`"
-        select = f"SELECT {names} FROM {table_at_commit} WHERE id = %s"  # noqa: S608 - our own names
-        values = connection.exec_driver_sql(select, (row_id,)).first()
-        return None if values is None else tuple(values)
+        row_query = f"SELECT {column_list} FROM {table_at_commit} WHERE id = %s"  # noqa: S608 - our own names
+        row_values = connection.exec_driver_sql(row_query, (row_id,)).first()
+        return None if row_values is None else tuple(row_values)
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> bool:
         """Merge with `--no-commit`, since ROLLBACK undoes a clean merge only then."""
-        merge = "CALL DOLT_MERGE('--no-ff', '--no-commit', %s)"
-        return any(row.conflicts for row in connection.exec_driver_sql(merge, (source,)).all())
+        merge_statement = "CALL DOLT_MERGE('--no-ff', '--no-commit', %s)"
+        return any(
+            row.conflicts for row in connection.exec_driver_sql(merge_statement, (source,)).all()
+        )
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:
-        tables = connection.exec_driver_sql("SELECT `table` FROM dolt_conflicts").scalars()
-        for table in tables.all():
+        conflict_tables = connection.exec_driver_sql("SELECT `table` FROM dolt_conflicts").scalars()
+        for table in conflict_tables.all():
             if table in TABLES:
                 connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
 
@@ -129,15 +131,15 @@ class DoltDialect(SystemTables, Dialect):
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        flag = "--allow-empty" if empty else "--skip-empty"
+        empty_option = "--allow-empty" if empty else "--skip-empty"
         statement = "CALL DOLT_COMMIT('-A', '-m', %s, '--author', %s, %s)"
-        row = connection.exec_driver_sql(statement, (text, author, flag)).first()
+        row = connection.exec_driver_sql(statement, (text, author, empty_option)).first()
         # Without COMMIT the session stays in the transaction and sees nothing new.
         connection.exec_driver_sql("COMMIT")
         return None if row is None else str(row[0])
 
 
 def _commit(row: Any) -> Commit:
-    commit, parents, author, date, message = row
-    parent_ids = [parent for parent in str(parents or "").replace(",", " ").split() if parent]
-    return decode(str(commit), parent_ids, str(author), str(date), str(message))
+    commit_id, parents_text, author, date, message = row
+    parent_ids = [parent for parent in str(parents_text or "").replace(",", " ").split() if parent]
+    return decode(str(commit_id), parent_ids, str(author), str(date), str(message))

@@ -38,7 +38,7 @@ _KNOWN = Known(
 _CREATE_S = 60.0
 """Seconds to wait while another process makes the store."""
 _AT_ONCE = 64
-"""Branches whose pending rows are counted by one statement."""
+"""Maximum number of branches whose pending rows one statement counts."""
 _COUNTED = "SELECT {}, count(*), min(created_at), max(created_at) FROM ({}) AS later"
 _PAUSES_S = (0.01, 0.05, 0.25)
 """Seconds before each retry of a change of a ref."""
@@ -57,12 +57,18 @@ class DoltHistory(DoltFamilyHistory):
         if isinstance(stamp, tuple):
             return dict(stamp)
         with self._connections.fresh() as connection:
-            rows = connection.exec_driver_sql("SELECT name, hash, dirty FROM dolt_branches").all()
-            times = {str(n): self.read(connection, str(tip)).ts for n, tip, dirty in rows if dirty}
-            pending_by_branch = self._pending_of(connection, times)
+            branch_rows = connection.exec_driver_sql(
+                "SELECT name, hash, dirty FROM dolt_branches"
+            ).all()
+            tip_time_by_branch = {
+                str(name): self.read(connection, str(tip)).ts
+                for name, tip, is_dirty in branch_rows
+                if is_dirty
+            }
+            pending_by_branch = self._pending_of(connection, tip_time_by_branch)
         return {
-            str(n): ReadState(str(tip), pending_by_branch.get(str(n), NOTHING_PENDING))
-            for n, tip, _ in rows
+            str(name): ReadState(str(tip), pending_by_branch.get(str(name), NOTHING_PENDING))
+            for name, tip, _ in branch_rows
         }
 
     def _pending_of(self, connection: Connection, times: Mapping[str, int]) -> dict[str, Pending]:
@@ -70,10 +76,10 @@ class DoltHistory(DoltFamilyHistory):
         pending_by_branch: dict[str, Pending] = {}
         branch_names = list(times)
         for start in range(0, len(branch_names), _AT_ONCE):
-            some_names = branch_names[start : start + _AT_ONCE]
+            batch_names = branch_names[start : start + _AT_ONCE]
             counting_query = " UNION ALL ".join(
-                _COUNTED.format(place, self._rows_after(name, times[name]))
-                for place, name in enumerate(some_names)
+                _COUNTED.format(index, self._rows_after(name, times[name]))
+                for index, name in enumerate(batch_names)
             )
             try:
                 rows = connection.exec_driver_sql(counting_query).all()
@@ -81,11 +87,11 @@ class DoltHistory(DoltFamilyHistory):
                 if exc.connection_invalidated:
                     raise
                 # One of them was dropped just now, or has no tables of day1.
-                pending_by_branch |= {name: self._pending(name) for name in some_names}
+                pending_by_branch |= {name: self._pending(name) for name in batch_names}
             else:
                 pending_by_branch |= {
-                    some_names[place]: Pending(int(count or 0), oldest, newest)
-                    for place, count, oldest, newest in rows
+                    batch_names[index]: Pending(int(row_count or 0), oldest_time, newest_time)
+                    for index, row_count, oldest_time, newest_time in rows
                 }
         return pending_by_branch
 
@@ -169,20 +175,20 @@ class DoltStore(SqlStore):
         ):
             make_database(connection, database, where)
             connection.exec_driver_sql(f"USE `{database}`")
-            branches = set(DoltDialect(database).branches(connection))
-            if MAIN not in branches:
-                raise foreign(where, branches)
+            branch_names = set(DoltDialect(database).branches(connection))
+            if MAIN not in branch_names:
+                raise foreign(where, branch_names)
             connection.exec_driver_sql(f"USE `{database}/{MAIN}`")
             if is_store(connection, _KNOWN, partial(_version, connection), where):
                 return False
-            if branches != {MAIN}:
-                raise foreign(where, branches - {MAIN})
+            if branch_names != {MAIN}:
+                raise foreign(where, branch_names - {MAIN})
             _make_missing(connection)
-            now = clock() if clock else server_clock(connection)
+            created_at = clock() if clock else server_clock(connection)
             connection.exec_driver_sql("START TRANSACTION")
             connection.execute(insert(SCHEMA), SCHEMA_ROW)
-            text = encode(Message("init", "init"), now, (), {})
-            DoltDialect(database).commit(connection, text, author_of(()), empty=False)
+            message = encode(Message("init", "init"), created_at, (), {})
+            DoltDialect(database).commit(connection, message, author_of(()), empty=False)
         return True
 
     @property
@@ -219,8 +225,8 @@ class DoltStore(SqlStore):
             with self._connections.on_branch(branch) as connection:
                 for table in TABLES.values():
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
-                merging = "SELECT is_merging FROM dolt_merge_status"
-                if connection.exec_driver_sql(merging).scalar():
+                merge_query = "SELECT is_merging FROM dolt_merge_status"
+                if connection.exec_driver_sql(merge_query).scalar():
                     problems.append(
                         f"{branch} has an open merge that is not day1's: end it with "
                         "CALL DOLT_MERGE('--abort')"
@@ -243,7 +249,7 @@ def _make_missing(connection: Connection) -> None:
         if table.name not in existing_tables:
             connection.execute(CreateTable(table))
         rows = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
-        names = {str(row["Key_name"]) for row in rows}
+        index_names = {str(row["Key_name"]) for row in rows}
         for index in table.indexes:
-            if index.name not in names:
+            if index.name not in index_names:
                 connection.execute(CreateIndex(index))

@@ -31,8 +31,8 @@ class SystemTables(Dialect):
         try:
             ((commit,),) = directly(connection, self._hash_of, (name,))
         except DBAPIError as exc:
-            parts: Sequence[object] = exc.orig.args if exc.orig else ()
-            if not any(_NO_SUCH.search(str(part)) for part in parts):
+            error_args: Sequence[object] = exc.orig.args if exc.orig else ()
+            if not any(_NO_SUCH.search(str(error_arg)) for error_arg in error_args):
                 raise
             raise NotFound(
                 f"There is no branch or commit {name!r}.",

@@ -96,7 +96,7 @@ class DoltLiteConnections(Connections):
     def __init__(
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
     ) -> None:
-        """Open nothing yet; `path` is the DoltLite file, and `lock` the lock of its writers."""
+        """Set the DoltLite file and the lock of its writers; open no connection yet."""
         self.path = path
         self.lock = lock
         self._read_only = read_only
@@ -147,9 +147,11 @@ class DoltLiteConnections(Connections):
         with self._guard:
             engine = self._engines.pop((what, name), None) or self._create(what, name)
             self._engines[what, name] = engine
-            old = self._engines.popitem(last=False)[1] if len(self._engines) > _STATES else None
-        if old is not None:
-            old.dispose()
+            evicted_engine = (
+                self._engines.popitem(last=False)[1] if len(self._engines) > _STATES else None
+            )
+        if evicted_engine is not None:
+            evicted_engine.dispose()
         return engine
 
     def _create(self, what: str, name: str) -> Engine:
@@ -159,15 +161,15 @@ class DoltLiteConnections(Connections):
                 # that is missing there, it makes that the newest state. So look first.
                 with closing(self._reader(branch=name)) as reader:
                     check_tables(reader, self.path)
-            raw = driver.connect(
+            driver_connection = driver.connect(
                 str(self.path),
                 branch=name if what == "branch" else None,
                 commit=name if what == "commit" else None,
                 mode="ro" if self._read_only else "rw",
                 busy_timeout_ms=self._busy_ms,
             )
-            raw.execute(_CACHE)
-            return raw
+            driver_connection.execute(_CACHE)
+            return driver_connection
 
         return create_engine(
             "doltlite://",
@@ -207,10 +209,12 @@ class DoltLiteConnections(Connections):
         check_head(self.path)
         with closing(self._reader()) as reader:
             check_tables(reader, self.path)
-            names = {str(name) for (name,) in reader.execute("SELECT name FROM dolt_branches")}
-        if MAIN not in names:
+            branch_names = {
+                str(name) for (name,) in reader.execute("SELECT name FROM dolt_branches")
+            }
+        if MAIN not in branch_names:
             raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
-        return names
+        return branch_names
 
     def _reader(self, branch: str | None = None) -> driver.Connection:
         return driver.connect(self.path, branch=branch, mode="ro", busy_timeout_ms=self._busy_ms)
@@ -254,16 +258,16 @@ class DoltLiteConnections(Connections):
     def _merged(self, branch: str) -> None:
         """Record a merge into a branch; close the large caches of the branch of the last merge."""
         with self._guard:
-            former, self._merged_into = self._merged_into, branch
-        if former not in {None, branch}:
-            self.forget_branch(str(former))
+            former_branch, self._merged_into = self._merged_into, branch
+        if former_branch not in {None, branch}:
+            self.forget_branch(str(former_branch))
 
     def _leave(self, connection: Connection) -> None:
         """Roll back a connection's open transaction, and look at the file."""
         if not connection.invalidated:
-            raw: Any = connection.connection.driver_connection
+            driver_connection: Any = connection.connection.driver_connection
             try:
-                raw.rollback()
+                driver_connection.rollback()
             except driver.Error:
                 connection.invalidate()
         with suppress(StoreUnavailable):  # the work itself has succeeded
@@ -280,10 +284,10 @@ class DoltLiteConnections(Connections):
                 a deleted file would be lost.
         """
         with self._guard:
-            status = self.file()
-            file, size = self._seen
-            self._seen = status.st_ino, status.st_size
-        if file and (file != status.st_ino or status.st_size < size):
+            file_status = self.file()
+            seen_inode, seen_size = self._seen
+            self._seen = file_status.st_ino, file_status.st_size
+        if seen_inode and (seen_inode != file_status.st_ino or file_status.st_size < seen_size):
             self.close()
 
     @staticmethod
@@ -292,14 +296,14 @@ class DoltLiteConnections(Connections):
 
         SQLAlchemy's set-up of a result takes four times as long as such a statement.
         """
-        raw: Any = connection.connection.driver_connection
-        raw.execute(statement)
+        driver_connection: Any = connection.connection.driver_connection
+        driver_connection.execute(statement)
 
     def forget_commits(self) -> None:
         """Close connections to past commits (compaction may have removed them)."""
         with self._guard:
-            keys = [key for key in self._engines if key[0] == "commit"]
-            engines = [self._engines.pop(key) for key in keys]
+            commit_keys = [key for key in self._engines if key[0] == "commit"]
+            engines = [self._engines.pop(key) for key in commit_keys]
         for engine in engines:
             engine.dispose()
 
@@ -344,8 +348,7 @@ def check_tables(connection: driver.Connection, path: Path) -> None:
     row = connection.execute(_OWN_TABLES).fetchone()
     if row is None or row[0] < len(versioned.tables):
         raise StoreDamaged(
-            f"{path.name} holds no tables of day1: it is another program's, or damaged: "
-            f"{IF_DAMAGED}",
+            f"{path.name} has no tables of day1: it is another program's, or damaged: {IF_DAMAGED}",
             file=path.name,
         )
 
@@ -362,18 +365,19 @@ def check_head(path: Path) -> None:
     """
     try:
         with path.open("rb") as file:
-            magic, number = file.read(4), int.from_bytes(file.read(4), "little")
+            first_bytes, format_number = file.read(4), int.from_bytes(file.read(4), "little")
     except OSError as exc:
         raise of_system(exc, path, writing=False) from exc
-    if magic != _MAGIC:
+    if first_bytes != _MAGIC:
         raise StoreDamaged(
-            f"{path.name} is no DoltLite file: it is another program's, or damaged: {IF_DAMAGED}",
+            f"{path.name} is not a DoltLite file: it is another program's, or damaged: "
+            f"{IF_DAMAGED}",
             file=path.name,
         )
-    if number != _FORMAT:
+    if format_number != _FORMAT:
         raise StoreVersionUnknown(
-            f"{path.name} is in DoltLite's format {number}, and this day1 reads {_FORMAT}: with "
-            "the day1 that wrote it run `day1 export --all`, then here `day1 import jsonl`.",
+            f"{path.name} is in DoltLite's format {format_number}, and this day1 reads {_FORMAT}: "
+            "with the day1 that wrote it run `day1 export --all`, then here `day1 import jsonl`.",
             file=path.name,
-            format=number,
+            format=format_number,
         )

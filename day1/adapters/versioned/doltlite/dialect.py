@@ -50,44 +50,46 @@ class DoltLiteDialect(SystemTables, Dialect):
         row = connection.exec_driver_sql(
             "SELECT committer, date, message FROM dolt_log(?) LIMIT 1", (commit,)
         ).one()
-        parents = connection.exec_driver_sql(
+        parent_ids = connection.exec_driver_sql(
             "SELECT parent_hash FROM dolt_commit_ancestors"
             " WHERE commit_hash = ? AND parent_hash IS NOT NULL ORDER BY parent_index",
             (commit,),
         ).scalars()
-        return decode(commit, parents, *row)
+        return decode(commit, parent_ids, *row)
 
     @override
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
         """List all commits reachable from `start` by two statements, in 3 µs a commit."""
-        parents: dict[CommitId, list[CommitId]] = {}
+        parents_by_commit: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(
             "SELECT commit_hash, parent_hash FROM dolt_commit_ancestors"
             " WHERE parent_hash IS NOT NULL ORDER BY commit_hash, parent_index"
         ):
-            parents.setdefault(commit, []).append(parent)
-        reachable: list[CommitId] = []
+            parents_by_commit.setdefault(commit, []).append(parent)
+        reachable_ids: list[CommitId] = []
         for commit, author, date, message in connection.exec_driver_sql(
             "SELECT commit_hash, committer, date, message FROM dolt_log(?)", (start,)
         ):
-            reachable.append(commit)
+            reachable_ids.append(commit)
             if commit not in known:
-                known[commit] = decode(commit, parents.get(commit, ()), author, date, message)
-        return reachable
+                known[commit] = decode(
+                    commit, parents_by_commit.get(commit, ()), author, date, message
+                )
+        return reachable_ids
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
         """Find the merge base: in 1 ms if the commits parted lately, else from the whole graph."""
-        parents: dict[CommitId, list[CommitId]] = {}
+        parents_by_commit: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(_NEAR, (one, other)).all():
-            parents.setdefault(commit, []).extend(() if parent is None else [parent])
-        base = meeting(parents, one, other)
-        if base is None:
+            parents_by_commit.setdefault(commit, []).extend(() if parent is None else [parent])
+        base_id = meeting(parents_by_commit, one, other)
+        if base_id is None:
             statement = "SELECT dolt_merge_base(?, ?)"
-            base = connection.exec_driver_sql(statement, (one, other)).scalar_one()
-        return str(base)
+            base_id = connection.exec_driver_sql(statement, (one, other)).scalar_one()
+        return str(base_id)
 
     @override
     def version(self, connection: Connection, commit: CommitId) -> int:
@@ -98,28 +100,28 @@ class DoltLiteDialect(SystemTables, Dialect):
     def changes(
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
-        summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
+        summary_query = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
         try:
-            touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
+            touched_tables = connection.exec_driver_sql(summary_query, (base, to)).scalars().all()
         except DBAPIError as exc:
             if "WORKING" not in str(exc.orig):
                 raise
             # A branch whose process died right after forking it has no WORKING, so no pending rows.
             to = "HEAD"
-            touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
-        if SCHEMA.name in touched:
+            touched_tables = connection.exec_driver_sql(summary_query, (base, to)).scalars().all()
+        if SCHEMA.name in touched_tables:
             self._refuse_later(connection, to)
-        by_table: Changes = {}
-        for table in touched:
+        changes_by_table: Changes = {}
+        for table in touched_tables:
             kind = BY_TABLE.get(table)
             if kind is None:
                 continue
             statement = f"SELECT {_both_sides(kind, versions)} FROM dolt_diff_{table}(?, ?)"  # noqa: S608 - our own names
-            pairs: Any = connection.exec_driver_sql(statement, (base, to))
-            rows = row_changes(kind, pairs, mask)
-            if rows:
-                by_table[table] = rows
-        return by_table
+            row_pairs: Any = connection.exec_driver_sql(statement, (base, to))
+            table_changes = row_changes(kind, row_pairs, mask)
+            if table_changes:
+                changes_by_table[table] = table_changes
+        return changes_by_table
 
     @override
     def uncommitted(
@@ -133,8 +135,8 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def written_rows(self, connection: Connection) -> int | None:
-        raw: Any = connection.connection.driver_connection
-        return int(raw.total_changes)
+        driver_connection: Any = connection.connection.driver_connection
+        return int(driver_connection.total_changes)
 
     @override
     def peer_commits(self, connection: Connection) -> int | None:
@@ -144,10 +146,10 @@ class DoltLiteDialect(SystemTables, Dialect):
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        names = named_at(kind, version, '"{}"')
-        select = f"SELECT {names} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
-        values = connection.exec_driver_sql(select, (commit, row_id)).first()
-        return None if values is None else tuple(values)
+        column_list = named_at(kind, version, '"{}"')
+        row_query = f"SELECT {column_list} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
+        row_values = connection.exec_driver_sql(row_query, (commit, row_id)).first()
+        return None if row_values is None else tuple(row_values)
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> bool:
@@ -166,8 +168,8 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:
-        tables = connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
-        for table in tables.all():
+        conflict_tables = connection.exec_driver_sql('SELECT "table" FROM dolt_conflicts').scalars()
+        for table in conflict_tables.all():
             if table in TABLES:
                 connection.exec_driver_sql(f"DELETE FROM dolt_conflicts_{table}")  # noqa: S608 - our own names
 
@@ -175,8 +177,8 @@ class DoltLiteDialect(SystemTables, Dialect):
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        flag = "--allow-empty" if empty else "--skip-empty"
-        commit_id = str(directly(connection, _COMMIT, (text, author, flag))[0][0])
+        empty_option = "--allow-empty" if empty else "--skip-empty"
+        commit_id = str(directly(connection, _COMMIT, (text, author, empty_option))[0][0])
         # dolt_commit opened a transaction of its own, in which nothing may be read.
         directly(connection, "COMMIT")
         return commit_id if commit_id != "0" else None
@@ -202,23 +204,26 @@ def meeting(
         return ancestors
 
     ancestors_of_other = back(other)
-    end = next((commit for commit in back(one) if commit in ancestors_of_other), None)
-    if end is None:
+    nearest = next((commit for commit in back(one) if commit in ancestors_of_other), None)
+    if nearest is None:
         return None
-    mine, theirs = back(one, end), back(other, end)
-    # A path with missing parents, or one that ends at the root, does not lead to `end`.
-    leads = all(parents.get(commit) for commit in (*mine, *theirs))
-    return end if leads and not mine.keys() & theirs.keys() else None
+    one_and_ancestors, other_and_ancestors = back(one, nearest), back(other, nearest)
+    # A path with missing parents, or one that ends at the root, does not lead to `nearest`.
+    all_paths_lead = all(
+        parents.get(commit) for commit in (*one_and_ancestors, *other_and_ancestors)
+    )
+    has_shared = bool(one_and_ancestors.keys() & other_and_ancestors.keys())
+    return nearest if all_paths_lead and not has_shared else None
 
 
 @cache
 def _both_sides(kind: Kind, versions: Versions) -> str:
     """Write the columns of a diff, new side first; columns that a side lacks are NULL."""
-    sides = (("to", versions[1]), ("from", versions[0]))
+    sides_and_versions = (("to", versions[1]), ("from", versions[0]))
     return ", ".join(
         ("NULL" if column.since > version else _FORMS.get(column.type, '"{}"')).format(
-            f"{side}_{c}"
+            f"{side}_{name}"
         )
-        for side, version in sides
-        for c, column in kind.column.items()
+        for side, version in sides_and_versions
+        for name, column in kind.column.items()
     )

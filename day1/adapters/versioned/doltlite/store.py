@@ -51,15 +51,15 @@ class DoltLiteStore(SqlStore):
             StoreDamaged: memory.db cannot be read.
             StoreVersionUnknown: its schema or file format is of another version.
         """
-        path = folder / FILE
-        if not _is_file(path):
+        file_path = folder / FILE
+        if not _is_file(file_path):
             _refuse_part(folder)
             raise NotAStore(
                 f"{folder} holds no day1 store; `day1 init` makes one.", folder=str(folder)
             )
-        lock = WriteLock(folder / LOCK_FILE, wait_s)
+        write_lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._connections = DoltLiteConnections(
-            path, lock, read_only=read_only, busy_timeout_s=wait_s
+            file_path, write_lock, read_only=read_only, busy_timeout_s=wait_s
         )
         dialect = DoltLiteDialect()
         history = DoltLiteHistory(self._connections, dialect)
@@ -77,19 +77,19 @@ class DoltLiteStore(SqlStore):
         The file is written under another name first, so that a crash leaves no half store. The
         connection that made the file is not used again.
         """
-        path = folder / FILE
-        if _is_file(path):
+        file_path = folder / FILE
+        if _is_file(file_path):
             return False
         _refuse_part(folder)
         _make_folder(folder)
         with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
-            if path.exists():
+            if file_path.exists():
                 return False
             new_file = folder / f"{FILE}.new"
             new_file.unlink(missing_ok=True)
             try:
                 _write_tables(new_file, clock())
-                new_file.rename(path)
+                new_file.rename(file_path)
             finally:
                 new_file.unlink(missing_ok=True)
                 (folder / f".{new_file.name}-lock").unlink(missing_ok=True)
@@ -108,8 +108,8 @@ class DoltLiteStore(SqlStore):
     @override
     def stamp(self) -> Hashable:
         """Return the file's inode, size and time; the file grows with every unit."""
-        status = self._connections.file()
-        return status.st_ino, status.st_size, status.st_mtime_ns
+        file_status = self._connections.file()
+        return file_status.st_ino, file_status.st_size, file_status.st_mtime_ns
 
     @override
     def size(self) -> int:
@@ -119,27 +119,27 @@ class DoltLiteStore(SqlStore):
     def compact(self, above: int = 0) -> dict[str, Json]:
         """Compact the file by `dolt_gc`; other writers wait meanwhile."""
         with self._connections.lock.held():
-            before = self.size()
-            if before <= above:
-                return {"bytes_before": before, "bytes_after": before}
+            bytes_before = self.size()
+            if bytes_before <= above:
+                return {"bytes_before": bytes_before, "bytes_after": bytes_before}
             self._connections.forget_commits()
             self.point("compact.before")
             with self._connections.on_branch("main") as connection:
                 connection.exec_driver_sql("SELECT dolt_gc()")
         self.point("compact.done")
-        return {"bytes_before": before, "bytes_after": self.size()}
+        return {"bytes_before": bytes_before, "bytes_after": self.size()}
 
     @override
     def check(self) -> list[str]:
         """Check every page of the file and return the problems: 72 s for 12 GB."""
         with self._connections.on_branch("main") as connection:
-            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-            return [str(line) for line in lines if line != "ok"]
+            check_lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+            return [str(check_line) for check_line in check_lines if check_line != "ok"]
 
     def _check_version(self) -> None:
         with self._connections.on_branch("main") as connection:
-            raw: Any = connection.connection.driver_connection
-            check_tables(raw, self._connections.path)
+            driver_connection: Any = connection.connection.driver_connection
+            check_tables(driver_connection, self._connections.path)
             self.history.oldest = check_schema(connection)
 
 
@@ -167,11 +167,11 @@ def _make_folder(folder: Path) -> None:
         InvalidRequest: the path is too long for the engine.
         NotAStore, StoreReadOnly, StoreFull: the operating system refused.
     """
-    length = len(os.fsencode(folder.absolute()))
-    if length > _LONGEST:
+    path_bytes = len(os.fsencode(folder.absolute()))
+    if path_bytes > _LONGEST:
         raise InvalidRequest(
-            f"The path of the store has {length} bytes, and the engine allows {_LONGEST}: choose a "
-            "shorter path.",
+            f"The path of the store has {path_bytes} bytes, and the engine allows {_LONGEST}: "
+            "choose a shorter path.",
             path=str(folder),
         )
     try:
@@ -193,16 +193,19 @@ def close_to_others(folder: Path) -> None:
 
 
 def _write_tables(path: Path, now: int) -> None:
-    with closing(driver.connect(path, mode="rwc")) as connection:
+    with closing(driver.connect(path, mode="rwc")) as driver_connection:
         engine = create_engine(
-            "sqlite://", module=driver, creator=lambda: connection, isolation_level="AUTOCOMMIT"
+            "sqlite://",
+            module=driver,
+            creator=lambda: driver_connection,
+            isolation_level="AUTOCOMMIT",
         )
-        with engine.connect() as opened:
-            opened.exec_driver_sql("BEGIN IMMEDIATE")
-            versioned.create_all(opened)
-            opened.execute(insert(SCHEMA), SCHEMA_ROW)
-            text = encode(Message("init", "init"), now, (), {})
-            opened.exec_driver_sql(
-                "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (text, author_of(()))
+        with engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            versioned.create_all(connection)
+            connection.execute(insert(SCHEMA), SCHEMA_ROW)
+            message = encode(Message("init", "init"), now, (), {})
+            connection.exec_driver_sql(
+                "SELECT dolt_commit('-A', '-m', ?, '--author', ?)", (message, author_of(()))
             )
-            opened.exec_driver_sql("COMMIT")
+            connection.exec_driver_sql("COMMIT")

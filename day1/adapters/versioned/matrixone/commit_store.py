@@ -70,7 +70,9 @@ class CommitStore:
         if is_store(connection, _KNOWN, lambda: self._has_main(connection), self.database):
             return True
         for table, columns in _TABLES.items():
-            column_definitions = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            column_definitions = ", ".join(
+                f"{name} {column_type}" for name, column_type in columns.items()
+            )
             connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({column_definitions})")
         return False
 
@@ -79,21 +81,22 @@ class CommitStore:
 
     def state_kept(self, connection: Connection, spans: Sequence[Span]) -> None:
         """Store how far back the server keeps states, for users who may not ask the server."""
-        table = f"`{self.database}`.`{_KEPT}`"
+        kept_table = f"`{self.database}`.`{_KEPT}`"
         connection.exec_driver_sql(
-            f"CREATE TABLE IF NOT EXISTS {table} (since BIGINT NOT NULL, length BIGINT NOT NULL)"
+            f"CREATE TABLE IF NOT EXISTS {kept_table}"
+            " (since BIGINT NOT NULL, length BIGINT NOT NULL)"
         )
         connection.exec_driver_sql("START TRANSACTION")
-        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        connection.exec_driver_sql(f"DELETE FROM {kept_table}")  # noqa: S608 - our own names
         for span in spans:
-            statement = f"INSERT INTO {table} (since, length) VALUES (%s, %s)"  # noqa: S608 - our own names
+            statement = f"INSERT INTO {kept_table} (since, length) VALUES (%s, %s)"  # noqa: S608 - our own names
             connection.exec_driver_sql(statement, span)
         connection.exec_driver_sql("COMMIT")
 
     def stated_kept(self, connection: Connection) -> list[Span]:
         """Read what `state_kept` stored; empty if nothing was stored."""
-        names = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
-        if _KEPT not in names.all():
+        table_names = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
+        if _KEPT not in table_names.all():
             return []
         statement = f"SELECT since, length FROM `{self.database}`.`{_KEPT}`"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
@@ -136,8 +139,8 @@ class CommitStore:
         """List the commits that changed the schema of a database, newest first."""
         statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE db = %s AND message LIKE %s"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement, (database, '%"schema"%')).all()
-        steps = [commit for commit in map(_decoded, rows) if commit.op == "schema"]
-        return sorted(steps, key=lambda commit: commit.ts, reverse=True)
+        schema_commits = [commit for commit in map(_decoded, rows) if commit.op == "schema"]
+        return sorted(schema_commits, key=lambda commit: commit.ts, reverse=True)
 
     def put_branch(self, connection: Connection, name: str, database: str, tip: CommitId) -> None:
         """Add a branch to the graph."""
@@ -151,7 +154,10 @@ class CommitStore:
     def tags(self, connection: Connection) -> dict[str, CommitId]:
         """Return the commit of each tag, by name."""
         statement = f"SELECT name, commit_id FROM {self._tags}"  # noqa: S608 - our own names
-        return {str(name): str(tip) for name, tip in connection.exec_driver_sql(statement).all()}
+        return {
+            str(name): str(commit_id)
+            for name, commit_id in connection.exec_driver_sql(statement).all()
+        }
 
     def put_tag(self, connection: Connection, name: str, commit: CommitId) -> None:
         """Add a tag to the graph; an existing tag of this name stays."""
@@ -188,8 +194,8 @@ class CommitStore:
     def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
         """Return pairs of a branch's database and its count of units of work."""
         statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
-        counts_by_database = connection.exec_driver_sql(statement).all()
-        return tuple((str(database), int(count)) for database, count in counts_by_database)
+        unit_rows = connection.exec_driver_sql(statement).all()
+        return tuple((str(database), int(unit_count)) for database, unit_count in unit_rows)
 
     def location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
         """Read a commit's database, and its time if stamped; None if there is no such commit."""
@@ -207,12 +213,12 @@ class CommitStore:
             StoreUnavailable: no past state showed the commit in time.
         """
         for _ in range(_TRIES):
-            ns = clock(connection) * 1_000
-            past_query = f"SELECT 1 FROM {self._commits} {{MO_TS = {ns}}} WHERE id = %s"  # noqa: S608 - our own names
+            time_ns = clock(connection) * 1_000
+            past_query = f"SELECT 1 FROM {self._commits} {{MO_TS = {time_ns}}} WHERE id = %s"  # noqa: S608 - our own names
             if connection.exec_driver_sql(past_query, (commit,)).first() is not None:
-                statement = f"UPDATE {self._commits} SET ns = %s WHERE id = %s"  # noqa: S608 - our own names
-                connection.exec_driver_sql(statement, (ns, commit))
-                return ns
+                update_statement = f"UPDATE {self._commits} SET ns = %s WHERE id = %s"  # noqa: S608 - our own names
+                connection.exec_driver_sql(update_statement, (time_ns, commit))
+                return time_ns
             time.sleep(_PAUSE_S)
         raise StoreUnavailable(
             "The clocks of the server's nodes are too far apart to date a commit: set them by NTP, "
@@ -222,6 +228,8 @@ class CommitStore:
 
 
 def _decoded(row: Any) -> Commit:
-    commit, parent, merged, author, message = row
-    parents = [str(parent_id) for parent_id in (parent, merged) if parent_id is not None]
-    return decode(str(commit), parents, str(author), "1970-01-01", str(message))
+    commit_id, first_parent, merged_parent, author, message = row
+    parents = [
+        str(parent_id) for parent_id in (first_parent, merged_parent) if parent_id is not None
+    ]
+    return decode(str(commit_id), parents, str(author), "1970-01-01", str(message))

@@ -21,7 +21,7 @@ class MatrixOneConnections(Connections):
     """Connections to the branches and commits of a store on a MatrixOne server."""
 
     def __init__(self, server: ServerDatabase) -> None:
-        """Open nothing yet."""
+        """Set the server and its database; open no connection yet."""
         self._engine = server.engine
         self._database = server.database
         self.where = server.where
@@ -46,9 +46,9 @@ class MatrixOneConnections(Connections):
     def on_branch(self, branch: str) -> Iterator[Connection]:
         """Open a connection that reads a branch's state as of now, even after later writes."""
         with self.plain() as connection:
-            ns = clock(connection) * 1_000
-            position = self._position(connection, branch, ns)
-            position.state = PastState(position.database, ns)
+            now_ns = clock(connection) * 1_000
+            position = self._position(connection, branch, now_ns)
+            position.state = PastState(position.database, now_ns)
             set_position(connection, position)
             yield connection
 
@@ -56,8 +56,8 @@ class MatrixOneConnections(Connections):
     @contextmanager
     def at_commit(self, commit: CommitId) -> Iterator[Connection]:
         with self.plain() as connection:
-            state = self.state(connection, commit)
-            set_position(connection, Position("", state.database, commit, state=state))
+            past_state = self.state(connection, commit)
+            set_position(connection, Position("", past_state.database, commit, state=past_state))
             yield connection
 
     @override
@@ -73,8 +73,8 @@ class MatrixOneConnections(Connections):
 
     @contextmanager
     def _locked(self, branch: str) -> Iterator[Connection]:
-        lock = lock_name(self._database, branch)
-        with self._queues.held((lock,), self.plain) as connection:
+        branch_lock = lock_name(self._database, branch)
+        with self._queues.held((branch_lock,), self.plain) as connection:
             try:
                 yield connection
             finally:
@@ -83,14 +83,14 @@ class MatrixOneConnections(Connections):
                     connection.exec_driver_sql("ROLLBACK")
 
     def _position(self, connection: Connection, branch: str, ns: int | None = None) -> Position:
-        entry = self.graph.branch(connection, branch, ns)
-        if entry is None:
+        database_tip_units = self.graph.branch(connection, branch, ns)
+        if database_tip_units is None:
             raise UnknownBranch(
                 f"There is no branch {branch!r}.",
                 Advice("{memory_branch_list} shows those there are."),
                 branch=branch,
             )
-        return Position(branch, *entry)
+        return Position(branch, *database_tip_units)
 
     def state(self, connection: Connection, commit: CommitId) -> PastState:
         """Find the database and time of a commit's rows, and check that the server keeps them.
@@ -98,28 +98,28 @@ class MatrixOneConnections(Connections):
         Raises:
             NotFound: there is no such commit, or the server no longer keeps its rows.
         """
-        state = self.find(connection, commit)
+        past_state = self.find(connection, commit)
         if self.retention.stale:
-            with self.plain() as other:
-                self.retention.look(other)
-        self.retention.check(state)
-        return state
+            with self.plain() as other_connection:
+                self.retention.look(other_connection)
+        self.retention.check(past_state)
+        return past_state
 
     def find(self, connection: Connection, commit: CommitId) -> PastState:
         """Find the database and time of a commit's rows, which the server may no longer keep."""
-        state = self._states.get(commit)
-        if state is None:
-            state = self._states[commit] = self._find(connection, commit)
-        return state
+        past_state = self._states.get(commit)
+        if past_state is None:
+            past_state = self._states[commit] = self._find(connection, commit)
+        return past_state
 
     def _find(self, connection: Connection, commit: CommitId) -> PastState:
-        database, ns = self._location(connection, commit)
-        if ns is None:
+        database, time_ns = self._location(connection, commit)
+        if time_ns is None:
             # Its writer is about to stamp it, or was killed; nobody has written since.
             branch = self.graph.branch_of(connection, database)
-            with self._locked(branch) as other:
-                ns = self._recover(other, commit)
-        return PastState(database, ns)
+            with self._locked(branch) as locked_connection:
+                time_ns = self._recover(locked_connection, commit)
+        return PastState(database, time_ns)
 
     def _location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
         location = self.graph.location(connection, commit)
@@ -133,8 +133,8 @@ class MatrixOneConnections(Connections):
 
     def _recover(self, connection: Connection, commit: CommitId) -> int:
         """Return the time of a branch's tip; stamp it if its process was killed before that."""
-        _, ns = self._location(connection, commit)
-        return self.graph.stamp(connection, commit) if ns is None else ns
+        _, time_ns = self._location(connection, commit)
+        return self.graph.stamp(connection, commit) if time_ns is None else time_ns
 
     @override
     def begin(self, connection: Connection, *, writes: bool) -> None:

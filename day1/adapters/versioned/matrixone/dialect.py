@@ -45,21 +45,21 @@ class MatrixOneDialect(Dialect):
 
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
-        entry = self._graph.branch(connection, name)
-        if entry is not None:
-            return entry[1]
+        database_tip_units = self._graph.branch(connection, name)
+        if database_tip_units is not None:
+            return database_tip_units[1]
         return self.read(connection, name).id
 
     @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        value = self._known.get(commit) or self._graph.commit(connection, commit)
-        if value is None:
+        known_commit = self._known.get(commit) or self._graph.commit(connection, commit)
+        if known_commit is None:
             raise NotFound(
                 f"There is no branch or commit {commit!r}.",
                 Advice("{memory_branch_list} and {memory_log} list them."),
                 ref=commit,
             )
-        return self._known.setdefault(commit, value)
+        return self._known.setdefault(commit, known_commit)
 
     @override
     def read_all(
@@ -73,15 +73,15 @@ class MatrixOneDialect(Dialect):
     def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
         """Return a commit and its ancestors; unknown commits are read in one statement."""
         ancestors: dict[CommitId, None] = {}
-        queue = [start]
-        while queue:
-            commit = queue.pop()
+        unvisited = [start]
+        while unvisited:
+            commit = unvisited.pop()
             if commit in ancestors:
                 continue
             if commit not in self._known:
                 self._known |= {commit.id: commit for commit in self._graph.commits(connection)}
             ancestors[commit] = None
-            queue += self.read(connection, commit).parents
+            unvisited += self.read(connection, commit).parents
         return ancestors
 
     @override
@@ -125,16 +125,16 @@ class MatrixOneDialect(Dialect):
         base_state = self._connections.state(connection, base)
         to_state = position_of(connection).state if to == "WORKING" else None
         to_state = to_state or self._connections.state(connection, to)
-        by_table: Changes = {}
+        changes_by_table: Changes = {}
         differing_ids = self.differing(connection, (base_state, to_state), versions)
         for kind in KINDS:
-            ids = differing_ids(kind)
-            rows_before = _rows(connection, kind, base_state, ids, versions[0])
-            rows_after = _rows(connection, kind, to_state, ids, versions[1])
-            rows = row_changes(kind, _pairs(ids, rows_before, rows_after), mask)
-            if rows:
-                by_table[kind.table] = rows
-        return by_table
+            row_ids = differing_ids(kind)
+            rows_before = _rows(connection, kind, base_state, row_ids, versions[0])
+            rows_after = _rows(connection, kind, to_state, row_ids, versions[1])
+            table_changes = row_changes(kind, _pairs(row_ids, rows_before, rows_after), mask)
+            if table_changes:
+                changes_by_table[kind.table] = table_changes
+        return changes_by_table
 
     def _refuse_later(self, connection: Connection, commit: CommitId) -> None:
         """Make sure that no later day1 made a commit; each commit is checked once.
@@ -160,22 +160,24 @@ class MatrixOneDialect(Dialect):
         position = position_of(connection)
         base_state = self._connections.state(connection, position.tip)
         working_state = PastState(position.database, clock(connection) * 1_000)
-        tables = touched or self._may_be_pending(connection, position)
-        by_table: Changes = {}
+        tables_to_compare = touched or self._may_be_pending(connection, position)
+        changes_by_table: Changes = {}
         differing_ids = self.differing(connection, (base_state, working_state), (version, version))
         position.differs = False
         for kind in KINDS:
-            if kind.table not in tables:
+            if kind.table not in tables_to_compare:
                 continue
-            ids = differing_ids(kind)
-            ids |= touched.get(kind.table, set())
-            rows_before = _rows(connection, kind, base_state, ids, version)
-            pairs = list(_pairs(ids, rows_before, _rows(connection, kind, None, ids, version)))
-            position.differs |= bool(pairs)
-            rows = row_changes(kind, pairs, mask)
-            if rows:
-                by_table[kind.table] = rows
-        return by_table
+            row_ids = differing_ids(kind)
+            row_ids |= touched.get(kind.table, set())
+            rows_before = _rows(connection, kind, base_state, row_ids, version)
+            row_pairs = list(
+                _pairs(row_ids, rows_before, _rows(connection, kind, None, row_ids, version))
+            )
+            position.differs |= bool(row_pairs)
+            table_changes = row_changes(kind, row_pairs, mask)
+            if table_changes:
+                changes_by_table[kind.table] = table_changes
+        return changes_by_table
 
     def _may_be_pending(self, connection: Connection, position: Position) -> set[str]:
         """Return the tables that may have pending rows; those of records always count."""
@@ -198,8 +200,8 @@ class MatrixOneDialect(Dialect):
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
-        state = self._connections.state(connection, commit)
-        return _rows(connection, kind, state, [row_id], version).get(row_id)
+        past_state = self._connections.state(connection, commit)
+        return _rows(connection, kind, past_state, [row_id], version).get(row_id)
 
     @override
     def step(self, connection: Connection) -> None:
@@ -241,14 +243,14 @@ class MatrixOneDialect(Dialect):
         if not (empty or position.differs):
             connection.exec_driver_sql("ROLLBACK")
             return None
-        commit = new_commit()
-        self._graph.put_commit(connection, commit, position, author.rpartition(" <")[0], text)
+        commit_id = new_commit()
+        self._graph.put_commit(connection, commit_id, position, author.rpartition(" <")[0], text)
         connection.exec_driver_sql("COMMIT")
         self.point("commit.before_stamp")
-        self._graph.stamp(connection, commit)
-        position.tip, position.source = commit, None
+        self._graph.stamp(connection, commit_id)
+        position.tip, position.source = commit_id, None
         position.units += 1
-        return commit
+        return commit_id
 
 
 def new_commit() -> CommitId:
@@ -267,23 +269,25 @@ def _rows(
     version: int,
 ) -> _Rows:
     """Read rows of a state, or of the open transaction, by id."""
-    columns = named_at(kind, version, "`{}`")
-    table = f"`{kind.table}`" if state is None else state.of(kind.table)
-    rows: _Rows = {}
-    for chunk in chunks(sorted(ids)):
-        placeholders = ", ".join(["%s"] * len(chunk))
-        statement = f"SELECT {columns} FROM {table} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
-        rows |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(chunk))}
-    return rows
+    column_list = named_at(kind, version, "`{}`")
+    table_name = f"`{kind.table}`" if state is None else state.of(kind.table)
+    row_by_id: _Rows = {}
+    for id_chunk in chunks(sorted(ids)):
+        placeholders = ", ".join(["%s"] * len(id_chunk))
+        statement = f"SELECT {column_list} FROM {table_name} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
+        row_by_id |= {
+            row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(id_chunk))
+        }
+    return row_by_id
 
 
 def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[Cell, ...]]:
     """Pair the rows that differ, each with its later values before its earlier ones."""
     for row_id in ids:
-        before, after = befores.get(row_id), afters.get(row_id)
-        if before != after:
-            null_values = (None,) * len(before or after or ())
-            yield (after or null_values) + (before or null_values)
+        old_row, new_row = befores.get(row_id), afters.get(row_id)
+        if old_row != new_row:
+            null_values = (None,) * len(old_row or new_row or ())
+            yield (new_row or null_values) + (old_row or null_values)
 
 
 def _later(connection: Connection, database: str, after: int) -> set[str]:
@@ -293,4 +297,7 @@ def _later(connection: Connection, database: str, after: int) -> set[str]:
         f" WHERE created_at > {after} LIMIT 1)"
         for kind in MEMORIES
     )
-    return {str(name) for name in connection.exec_driver_sql(" UNION ALL ".join(probes)).scalars()}
+    return {
+        str(table_name)
+        for table_name in connection.exec_driver_sql(" UNION ALL ".join(probes)).scalars()
+    }

@@ -55,17 +55,20 @@ class MatrixOneHistory(SqlHistory):
                 connection.exec_driver_sql("START TRANSACTION")
                 _clone(connection, database, past_state)
             else:
-                living = self._living(connection, start)
+                living_commit = self._living(connection, start)
                 # Rows written in the clone's transaction would be missing in later comparisons.
-                _clone(connection, database, self._connections.state(connection, living))
-                schema_versions = self.version(connection, living), self.version(connection, start)
+                _clone(connection, database, self._connections.state(connection, living_commit))
+                schema_versions = (
+                    self.version(connection, living_commit),
+                    self.version(connection, start),
+                )
                 if schema_versions[0] < schema_versions[1]:
                     connection.exec_driver_sql(f"USE `{database}`")
                     add_missing(connection)
                 connection.exec_driver_sql("START TRANSACTION")
                 if schema_versions[0] < schema_versions[1]:
                     note_version(connection)
-                self._bring(connection, database, (living, start), schema_versions)
+                self._bring(connection, database, (living_commit, start), schema_versions)
             try:
                 self._graph.put_branch(connection, name, database, start)
             except IntegrityError as exc:  # another process was quicker
@@ -77,13 +80,13 @@ class MatrixOneHistory(SqlHistory):
 
         The past of a deleted branch can be read but not cloned.
         """
-        databases = {database for database, _ in self._graph.branches(connection).values()}
-        living: CommitId | None = start
-        while living is not None:
-            database = self._connections.find(connection, living).database
-            if database in databases:
-                return living
-            living = self._lineage.origin(connection, database)
+        existing_databases = {database for database, _ in self._graph.branches(connection).values()}
+        candidate: CommitId | None = start
+        while candidate is not None:
+            database = self._connections.find(connection, candidate).database
+            if database in existing_databases:
+                return candidate
+            candidate = self._lineage.origin(connection, database)
         raise NotFound(
             f"No branch that commit {start} comes from exists any more: name a commit of a branch "
             "that exists.",
@@ -98,18 +101,26 @@ class MatrixOneHistory(SqlHistory):
         versions: Versions,
     ) -> None:
         """Change the clone of a commit to the rows of a later commit, where they differ."""
-        cloned, state = (self._connections.state(connection, commit) for commit in commits)
-        differing = self._differing(connection, (cloned, state), versions)
+        cloned_state, target_state = (
+            self._connections.state(connection, commit) for commit in commits
+        )
+        differing_ids = self._differing(connection, (cloned_state, target_state), versions)
         for kind in KINDS:
-            names = columns_at(kind, versions[1])
-            clone, columns = (f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in names))
-            for chunk in chunks(sorted(differing(kind))):
-                where, ids = f"WHERE id IN ({', '.join(['%s'] * len(chunk))})", tuple(chunk)
-                connection.exec_driver_sql(f"DELETE FROM {clone} {where}", ids)  # noqa: S608 - our own names
+            column_names = columns_at(kind, versions[1])
+            cloned_table, column_list = (
+                f"`{database}`.`{kind.table}`",
+                ", ".join(f"`{name}`" for name in column_names),
+            )
+            for id_chunk in chunks(sorted(differing_ids(kind))):
+                where_clause, row_ids = (
+                    f"WHERE id IN ({', '.join(['%s'] * len(id_chunk))})",
+                    tuple(id_chunk),
+                )
+                connection.exec_driver_sql(f"DELETE FROM {cloned_table} {where_clause}", row_ids)  # noqa: S608 - our own names
                 connection.exec_driver_sql(
-                    f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
-                    f" SELECT {columns} FROM {state.of(kind.table)} {where}",
-                    ids,
+                    f"INSERT INTO {cloned_table} ({column_list})"  # noqa: S608 - our own names
+                    f" SELECT {column_list} FROM {target_state.of(kind.table)} {where_clause}",
+                    row_ids,
                 )
 
     @override
@@ -119,10 +130,12 @@ class MatrixOneHistory(SqlHistory):
         The caller holds the lock of the branch.
         """
         with self._connections.plain() as connection:
-            entry = self._graph.branch(connection, name)
+            database_tip_units = self._graph.branch(connection, name)
             connection.exec_driver_sql("START TRANSACTION")
             self._graph.remove_branch(connection, name)
-            connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{entry and entry[0]}`")
+            connection.exec_driver_sql(
+                f"DATA BRANCH DELETE DATABASE `{database_tip_units and database_tip_units[0]}`"
+            )
             connection.exec_driver_sql("COMMIT")
 
     @override
@@ -135,9 +148,11 @@ class MatrixOneHistory(SqlHistory):
         """Find all versions of a row by reading each commit (2 ms), as there is no row history."""
         row_by_values: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
-            for state, version in self._states(connection):
-                columns = named_at(kind, version, "`{}`")
-                statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
+            for past_state, version in self._states(connection):
+                column_list = named_at(kind, version, "`{}`")
+                statement = (
+                    f"SELECT {column_list} FROM {past_state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
+                )
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
                 row_by_values |= {tuple(row): kind.row(row) for row in rows}
         return list(row_by_values.values())
@@ -145,18 +160,18 @@ class MatrixOneHistory(SqlHistory):
     def _states(self, connection: Connection) -> Iterator[tuple[PastState, int]]:
         """List present and past states of all branches and tags, with the schema's version."""
         branches = self._graph.branches(connection)
-        now = clock(connection) * 1_000
+        now_ns = clock(connection) * 1_000
         for database, tip in branches.values():
-            yield PastState(database, now), self.version(connection, tip)
-        past: dict[CommitId, None] = {}
+            yield PastState(database, now_ns), self.version(connection, tip)
+        past_commits: dict[CommitId, None] = {}
         for tip in (*(tip for _, tip in branches.values()), *self._graph.tags(connection).values()):
-            past |= self._past(connection, tip)
-        for commit in past:
+            past_commits |= self._past(connection, tip)
+        for commit_id in past_commits:
             try:
-                state = self._connections.state(connection, commit)
+                past_state = self._connections.state(connection, commit_id)
             except NotFound:  # the server no longer keeps it
                 continue
-            yield state, self.version(connection, commit)
+            yield past_state, self.version(connection, commit_id)
 
     @override
     def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:

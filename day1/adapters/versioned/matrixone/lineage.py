@@ -31,11 +31,11 @@ class Segment:
 
     def differing(self, connection: Connection, kind: Kind) -> set[str]:
         """Return the ids of rows that may differ between the two states."""
-        states = [state.of(kind.table) for state in (self.later, self.earlier)]
+        state_tables = [state.of(kind.table) for state in (self.later, self.earlier)]
         if self.whole:
-            statements = [f"SELECT id FROM {state}" for state in states]  # noqa: S608 - our own names
+            statements = [f"SELECT id FROM {table}" for table in state_tables]  # noqa: S608 - our own names
         else:
-            statements = [f"DATA BRANCH DIFF {' AGAINST '.join(states)} COLUMNS (id)"]
+            statements = [f"DATA BRANCH DIFF {' AGAINST '.join(state_tables)} COLUMNS (id)"]
         return {
             str(row[-1])
             for statement in statements
@@ -77,48 +77,57 @@ class Lineage:
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> list[Segment]:
         """Return the segments to compare for the difference of two states."""
-        before, after = states
+        earlier_state, later_state = states
         try:
-            if before.database == after.database and versions[0] == versions[1]:
-                segments = [self._segment(connection, after, before, versions[0])]
+            if earlier_state.database == later_state.database and versions[0] == versions[1]:
+                segments = [self._segment(connection, later_state, earlier_state, versions[0])]
             else:
                 segments = list(self._between(connection, states, versions))
         except NotFound:
-            return [Segment(after, before, whole=True)]
+            return [Segment(later_state, earlier_state, whole=True)]
         return [segment for segment in segments if segment.later != segment.earlier]
 
     def _between(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> Iterator[Segment]:
         """Follow both lines back to their common tables, and join them there by one segment."""
-        one, other = (
+        first_line, second_line = (
             {part.tables: part for part in self._line(connection, state, version)}
             for state, version in zip(states, versions, strict=True)
         )
-        shared = next(tables for tables in one if tables in other)
-        for line in (one, other):
+        shared_tables = next(tables for tables in first_line if tables in second_line)
+        for line in (first_line, second_line):
             for part in line.values():
-                if part.tables == shared:
+                if part.tables == shared_tables:
                     break
                 yield self._segment(connection, part.end, part.start, part.version)
-        yield self._segment(connection, one[shared].end, other[shared].end, one[shared].version)
+        yield self._segment(
+            connection,
+            first_line[shared_tables].end,
+            second_line[shared_tables].end,
+            first_line[shared_tables].version,
+        )
 
     def _line(self, connection: Connection, state: PastState, version: int) -> Iterator[_Part]:
         """Follow a state's line of tables back, the nearest part first."""
         while True:
-            step = self._step(connection, state) if version > self.oldest else None
-            if step is not None:
-                state_after_step = self._connections.find(connection, step.id)
-                yield _Part((state.database, step.id), state, state_after_step, version)
-                state = self._connections.find(connection, step.parents[0])  # the same rows
-                version = self._version_before(connection, step)
+            step_commit = self._step(connection, state) if version > self.oldest else None
+            if step_commit is not None:
+                state_after_step = self._connections.find(connection, step_commit.id)
+                yield _Part((state.database, step_commit.id), state, state_after_step, version)
+                state = self._connections.find(connection, step_commit.parents[0])  # the same rows
+                version = self._version_before(connection, step_commit)
                 continue
-            origin = self.origin(connection, state.database)
-            start = state if origin is None else self._connections.find(connection, origin)
-            yield _Part((state.database, None), state, start, version)
-            if origin is None:
+            origin_commit = self.origin(connection, state.database)
+            start_state = (
+                state
+                if origin_commit is None
+                else self._connections.find(connection, origin_commit)
+            )
+            yield _Part((state.database, None), state, start_state, version)
+            if origin_commit is None:
                 return
-            state = start
+            state = start_state
 
     def _version_before(self, connection: Connection, step: Commit) -> int:
         """Return the version from which a commit stepped: an upgrade can leave versions out."""
@@ -131,9 +140,14 @@ class Lineage:
 
     def _step(self, connection: Connection, state: PastState) -> Commit | None:
         """Find the commit of the ALTER that made a state's tables; None if the clone had them."""
-        steps = self._graph.steps(connection, state.database)
+        step_commits = self._graph.steps(connection, state.database)
         return next(
-            (s for s in steps if self._connections.find(connection, s.id).ns <= state.ns), None
+            (
+                step_commit
+                for step_commit in step_commits
+                if self._connections.find(connection, step_commit.id).ns <= state.ns
+            ),
+            None,
         )
 
     def _segment(
@@ -144,14 +158,14 @@ class Lineage:
         Raises:
             NotFound: the server may no longer keep the earlier state.
         """
-        earlier, later = sorted((one, other), key=lambda state: state.ns)
-        self._connections.retention.check(earlier)
+        earlier_state, later_state = sorted((one, other), key=lambda state: state.ns)
+        self._connections.retention.check(earlier_state)
         is_broken = version < SCHEMA_VERSION and any(
-            _columns(connection, kind, later) != _columns(connection, kind, earlier)
+            _columns(connection, kind, later_state) != _columns(connection, kind, earlier_state)
             for kind in KINDS
             if kind.younger
         )
-        return Segment(later, earlier, whole=is_broken)
+        return Segment(later_state, earlier_state, whole=is_broken)
 
 
 def _columns(connection: Connection, kind: Kind, state: PastState) -> frozenset[str]:

@@ -32,9 +32,9 @@ class Position:
 
 def set_position(connection: Connection, position: Position | None) -> None:
     """Set a connection's position; None for no position."""
-    raw = _raw(connection)
-    raw.cursorclass = TimeCursor
-    raw.position = position
+    driver_connection = _raw(connection)
+    driver_connection.cursorclass = TimeCursor
+    driver_connection.position = position
 
 
 def position_of(connection: Connection) -> Position:

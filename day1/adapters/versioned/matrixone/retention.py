@@ -78,22 +78,22 @@ class Retention:
 
     def look(self, connection: Connection) -> None:
         """Ask how far back the server keeps states; impossible inside a transaction."""
-        pitrs = _pitrs(connection)
-        spans = pitrs or self._graph.stated_kept(connection)
-        self.known = pitrs is not None or bool(spans)
+        pitr_spans = _pitrs(connection)
+        spans = pitr_spans or self._graph.stated_kept(connection)
+        self.known = pitr_spans is not None or bool(spans)
         self.kept = bool(spans)
         now = clock(connection)
-        span_starts = [max(since, now - length) for since, length in spans]
+        span_starts = [max(since, now - span_length) for since, span_length in spans]
         self._begins = min([now - _ALWAYS, *span_starts]) if self.known else 0
         self._asked = time.monotonic()
 
 
 def _pitrs(connection: Connection) -> list[Span] | None:
     """Read the spans of this tenant's PITRs for all databases; None if not allowed."""
-    account = connection.exec_driver_sql("SELECT current_account_name()").scalar_one()
+    own_account = connection.exec_driver_sql("SELECT current_account_name()").scalar_one()
     for statement in _PITRS:
         try:
-            rows = connection.exec_driver_sql(statement).all()
+            pitr_rows = connection.exec_driver_sql(statement).all()
         except DBAPIError as exc:
             if exc.connection_invalidated:
                 raise
@@ -102,9 +102,9 @@ def _pitrs(connection: Connection) -> list[Span] | None:
         local_now: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         now = clock(connection)
         return [
-            (now - _microseconds(local_now - created) - SECOND, int(length * _UNITS[unit] * DAY))
-            for _, created, _, level, tenant, _, _, length, unit in rows
-            if level == "cluster" or (level == "account" and tenant == account)
+            (now - _microseconds(local_now - created_at) - SECOND, int(length * _UNITS[unit] * DAY))
+            for _, created_at, _, level, tenant, _, _, length, unit in pitr_rows
+            if level == "cluster" or (level == "account" and tenant == own_account)
         ]
     return None
 

@@ -76,14 +76,14 @@ class MatrixOneStore(SqlStore):
             locked(connection, (lock_name(database, "create/"),), _CREATE_S),
         ):
             set_position(connection, None)
-            exists = graph.create(connection, where)
-            spans = keep(connection, graph)
-            if not exists:
-                now = clock() if clock else server_clock(connection)
-                _make(connection, graph, fresh_database(database, MAIN), now)
-            if spans:
-                graph.state_kept(connection, spans)
-        return not exists
+            store_exists = graph.create(connection, where)
+            kept_spans = keep(connection, graph)
+            if not store_exists:
+                created_at = clock() if clock else server_clock(connection)
+                _make(connection, graph, fresh_database(database, MAIN), created_at)
+            if kept_spans:
+                graph.state_kept(connection, kept_spans)
+        return not store_exists
 
     @property
     @override
@@ -108,7 +108,8 @@ class MatrixOneStore(SqlStore):
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection).values()
             sizes = (
-                connection.exec_driver_sql(statement, (name,)).scalar() for name, _ in branches
+                connection.exec_driver_sql(statement, (database,)).scalar()
+                for database, _ in branches
             )
             return sum(int(size or 0) for size in sizes)
 
@@ -127,14 +128,15 @@ class MatrixOneStore(SqlStore):
         problems = []
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection)
-            names = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
+            database_names = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
             self._connections.retention.look(connection)
         used_databases = {database for database, _ in branches.values()}
-        prefix = f"{self._server.database.lower()}_b_"
+        branch_prefix = f"{self._server.database.lower()}_b_"
         problems += [
-            f"No branch uses the database {name}: DATA BRANCH DELETE DATABASE `{name}` removes it"
-            for name in names
-            if name.startswith(prefix) and name not in used_databases
+            f"No branch uses the database {database_name}: "
+            f"DATA BRANCH DELETE DATABASE `{database_name}` removes it"
+            for database_name in database_names
+            if database_name.startswith(branch_prefix) and database_name not in used_databases
         ]
         if self._connections.retention.known and not self._connections.retention.kept:
             problems.append(WITHOUT)
@@ -160,11 +162,11 @@ def _make(connection: Connection, graph: CommitStore, database: str, now: int) -
     connection.exec_driver_sql(f"USE `{position.database}`")
     versioned.create_all(connection, checkfirst=False)
     connection.execute(insert(SCHEMA), SCHEMA_ROW)
-    commit, text = new_commit(), encode(Message("init", "init"), now, (), {})
-    graph.put_branch(connection, MAIN, position.database, commit)
-    graph.put_commit(connection, commit, position, "day1", text)
+    commit_id, message = new_commit(), encode(Message("init", "init"), now, (), {})
+    graph.put_branch(connection, MAIN, position.database, commit_id)
+    graph.put_commit(connection, commit_id, position, "day1", message)
     connection.exec_driver_sql("COMMIT")
-    graph.stamp(connection, commit)
+    graph.stamp(connection, commit_id)
 
 
 def check_version(version: str) -> None:

@@ -49,7 +49,7 @@ def timed(query: str, state: PastState) -> str:
     """
 
     def timed_table(match: re.Match[str]) -> str:
-        word, database, table = match.groups()
+        keyword, database, table = match.groups()
         if database is not None:
             return match.group()
         if table not in _TABLES:
@@ -57,6 +57,6 @@ def timed(query: str, state: PastState) -> str:
                 f"A read of the past names {table}, which is no table of day1: nothing was read.",
                 table=table,
             )
-        return f"{word} {state.of(table)}"
+        return f"{keyword} {state.of(table)}"
 
     return _READ.sub(timed_table, query)

@@ -87,7 +87,7 @@ _CLASSES: dict[str, type[DatabaseError]] = {
 def __getattr__(name: str) -> Any:
     """Provide `sqlite_version_info` for SQLAlchemy, which only the loaded engine knows."""
     if name == "sqlite_version_info":
-        return tuple(int(part) for part in library().libversion().split(b"."))
+        return tuple(int(number) for number in library().libversion().split(b"."))
     raise AttributeError(name)
 
 
@@ -113,15 +113,15 @@ def connect(
         OperationalError: SQLITE_CANTOPEN: no such file, branch or commit.
         DatabaseError: the file is damaged or is no database.
     """
-    file = Path(path).absolute()
-    exists = file.is_file()
+    absolute_path = Path(path).absolute()
+    exists = absolute_path.is_file()
     if not exists and (branch or commit or mode != "rwc"):
         # The engine would create a file that is literally named `missing.db@branch`.
-        raise _failure(engine.CANTOPEN, f"no such database file: {file}")
-    ref = f"@{branch}" if branch else f"/{commit}" if commit else ""
+        raise _failure(engine.CANTOPEN, f"no such database file: {absolute_path}")
+    revision = f"@{branch}" if branch else f"/{commit}" if commit else ""
     if commit or exists:
         mode = "ro" if commit or mode == "ro" else "rw"
-    uri = f"file:{quote(os.fsencode(file))}{quote(ref, safe='/@')}?mode={mode}"
+    uri = f"file:{quote(os.fsencode(absolute_path))}{quote(revision, safe='/@')}?mode={mode}"
     connection = Connection(uri, busy_timeout_ms)
     if branch and connection.execute("SELECT active_branch()").fetchone() != (branch,):
         connection.close()
@@ -149,15 +149,15 @@ class Connection:
         self._closing = Lock()
         self._statements: dict[str, Statement] = {}
         self._functions: dict[tuple[str, int], Any] = {}
-        opened = ctypes.c_void_p()
-        code = self._lib.open_v2(uri.encode(), ctypes.byref(opened), engine.OPEN_FLAGS, None)
-        self._handle = ctypes.c_void_p.from_param(opened.value)
+        handle = ctypes.c_void_p()
+        code = self._lib.open_v2(uri.encode(), ctypes.byref(handle), engine.OPEN_FLAGS, None)
+        self._handle = ctypes.c_void_p.from_param(handle.value)
         if code != engine.OK:
             error = self._error(code)
             self.close()
             raise error
         self._lib.busy_timeout(self._handle, busy_timeout_ms)
-        self._lib.db_config(opened, engine.ENABLE_QPSG, 1, None)
+        self._lib.db_config(handle, engine.ENABLE_QPSG, 1, None)
 
     def __del__(self) -> None:
         if self._handle is not None:
@@ -215,15 +215,15 @@ class Connection:
         self, name: str, narg: int, func: Callable[..., Any] | None, *, deterministic: bool = False
     ) -> None:
         """Let SQL call `func` as `name` with `narg` arguments (-1: any number); None removes it."""
-        call = func and engine.adapt(self._lib, func)
+        callback = func and engine.adapt(self._lib, func)
         flags = engine.UTF8 | engine.DETERMINISTIC * deterministic
         with self._lock:
             code = self._lib.create_function_v2(
-                self._open_handle(), name.encode(), narg, flags, None, call, None, None, None
+                self._open_handle(), name.encode(), narg, flags, None, callback, None, None, None
             )
             if code != engine.OK:
                 raise self._error(code)
-            self._functions[name.lower(), narg] = call
+            self._functions[name.lower(), narg] = callback
 
     def close(self) -> None:
         """Close the connection and roll back an open transaction; closing twice is harmless."""
@@ -259,8 +259,8 @@ class Connection:
                     raise self._error(code)
                 if not statement.changes_rows:
                     return Result(rows, description)
-                changed, row_id = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
-                return Result(rows, description, changed, row_id)
+                rowcount, row_id = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
+                return Result(rows, description, rowcount, row_id)
             except UnicodeDecodeError as error:
                 raise DataError("a text in the database is not UTF-8") from error
             finally:
@@ -279,7 +279,7 @@ class Connection:
             # Only the first row may wait for the lock, and in a transaction not even that.
             step = lib.step
             later_step = step if lib.get_autocommit(self._handle) else lib.next_step
-            changed = 0
+            changed_rows = 0
             try:
                 for parameters in rows:
                     buffers = self._bind(statement, parameters)
@@ -291,9 +291,9 @@ class Connection:
                         raise self._error(code)
                     lib.reset(statement.handle)
                     lib.clear_bindings(statement.handle)
-                    changed += lib.changes64(self._handle)
+                    changed_rows += lib.changes64(self._handle)
                     step = later_step
-                return Result(rowcount=changed if statement.changes_rows else -1)
+                return Result(rowcount=changed_rows if statement.changes_rows else -1)
             finally:
                 self._give_back(sql, statement)
 
@@ -304,14 +304,14 @@ class Connection:
 
     def _error(self, code: int) -> DatabaseError:
         """Build the error for the call that just failed with `code`."""
-        text = self._lib.errmsg(self._handle) or self._lib.errstr(code)
-        return _failure(code, text.decode(errors="replace"))
+        message = self._lib.errmsg(self._handle) or self._lib.errstr(code)
+        return _failure(code, message.decode(errors="replace"))
 
     def _take(self, sql: str) -> Statement | None:
         """Take the prepared statement of `sql` from the cache, or prepare it; None if empty."""
         handle = self._open_handle()
-        if cached := self._statements.pop(sql, None):
-            return cached
+        if cached_statement := self._statements.pop(sql, None):
+            return cached_statement
         try:
             code, statement = prepare(self._lib, handle, sql)
         except ValueError as error:
@@ -342,12 +342,12 @@ class Connection:
         self._lib.reset(statement.handle)
         if statement.parameters:
             self._lib.clear_bindings(statement.handle)
-        replaced = self._statements.pop(sql, None)  # a function called by SQL may have run it too
+        surplus = self._statements.pop(sql, None)  # a function called by SQL may have run it too
         self._statements[sql] = statement
-        if replaced is None and len(self._statements) > KEPT_STATEMENTS:
-            replaced = self._statements.pop(next(iter(self._statements)))
-        if replaced is not None:
-            self._lib.finalize(replaced.handle)
+        if surplus is None and len(self._statements) > KEPT_STATEMENTS:
+            surplus = self._statements.pop(next(iter(self._statements)))
+        if surplus is not None:
+            self._lib.finalize(surplus.handle)
 
 
 class Cursor:

@@ -65,17 +65,17 @@ class Library:
     """
 
     def __init__(self, path: Path) -> None:
-        mode = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
-        blocking = ctypes.CDLL(str(path), mode=mode)
-        quick = ctypes.PyDLL(str(path), mode=mode, handle=blocking._handle)
-        self.open_v2 = _bound(blocking, "open_v2")
-        self.close_v2 = _bound(blocking, "close_v2")
-        self.prepare_v3 = _bound(blocking, "prepare_v3")
-        self.step = _bound(blocking, "step")
-        self.finalize = _bound(blocking, "finalize")
-        self._bind_connection(quick)
-        self._bind_statement(quick)
-        self._bind_functions(quick)
+        load_flags = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
+        blocking_library = ctypes.CDLL(str(path), mode=load_flags)
+        quick_library = ctypes.PyDLL(str(path), mode=load_flags, handle=blocking_library._handle)
+        self.open_v2 = _bound(blocking_library, "open_v2")
+        self.close_v2 = _bound(blocking_library, "close_v2")
+        self.prepare_v3 = _bound(blocking_library, "prepare_v3")
+        self.step = _bound(blocking_library, "step")
+        self.finalize = _bound(blocking_library, "finalize")
+        self._bind_connection(quick_library)
+        self._bind_statement(quick_library)
+        self._bind_functions(quick_library)
 
     def _bind_connection(self, quick: ctypes.PyDLL) -> None:
         self.libversion = _bound(quick, "libversion", ctypes.c_char_p)
@@ -170,15 +170,15 @@ def load(path: Path) -> Library:
         StoreVersionUnknown: the library is DoltLite of another version.
     """
     try:
-        loaded = Library(path)
+        loaded_library = Library(path)
     except (OSError, AttributeError) as error:
         raise StoreUnavailable(
             f"The DoltLite engine cannot be loaded ({error}): install day1 again."
         ) from error
-    engine = _answer(loaded, b"SELECT doltlite_engine()")
-    if engine != ENGINE:
+    engine_name = _answer(loaded_library, b"SELECT doltlite_engine()")
+    if engine_name != ENGINE:
         raise StoreUnavailable(f"The library at {path} is not DoltLite; install it again.")
-    version = _answer(loaded, b"SELECT dolt_version()").removeprefix("v")
+    version = _answer(loaded_library, b"SELECT dolt_version()").removeprefix("v")
     if version != ENGINE_VERSION:
         raise StoreVersionUnknown(
             f"This day1 works with DoltLite {ENGINE_VERSION}, but {version} is installed; "
@@ -186,7 +186,7 @@ def load(path: Path) -> Library:
             installed=version,
             expected=ENGINE_VERSION,
         )
-    return loaded
+    return loaded_library
 
 
 def _answer(loaded: Library, sql: bytes) -> str:
@@ -207,17 +207,21 @@ def _answer(loaded: Library, sql: bytes) -> str:
 
 def primary_name(code: int) -> str:
     """Return the name of a result code without its extension, such as `BUSY` for 517."""
-    names = _CODES.split()
-    number = code & 0xFF
-    return names[number] if number < len(names) else "UNKNOWN"
+    code_names = _CODES.split()
+    primary_code = code & 0xFF
+    return code_names[primary_code] if primary_code < len(code_names) else "UNKNOWN"
 
 
 def full_name(code: int) -> str:
     """Return the name of an extended result code, such as `SQLITE_BUSY_SNAPSHOT` for 517."""
-    primary, extension = primary_name(code), code >> 8
-    extensions = _EXTENSIONS.get(primary, "").split()
-    suffix = f"_{extensions[extension - 1]}" if 0 < extension <= len(extensions) else ""
-    return f"SQLITE_{primary}{suffix}"
+    primary_code_name, extension_number = primary_name(code), code >> 8
+    extension_names = _EXTENSIONS.get(primary_code_name, "").split()
+    suffix = (
+        f"_{extension_names[extension_number - 1]}"
+        if 0 < extension_number <= len(extension_names)
+        else ""
+    )
+    return f"SQLITE_{primary_code_name}{suffix}"
 
 
 def adapt(to: Library, function: Callable[..., Any]) -> Any:
@@ -227,29 +231,29 @@ def adapt(to: Library, function: Callable[..., Any]) -> Any:
     """
 
     def call(context: int, count: int, values: Any) -> None:
-        at = ctypes.c_void_p(context)
+        context_pointer = ctypes.c_void_p(context)
         try:
-            arguments = [_argument(to, ctypes.c_void_p(values[i])) for i in range(count)]
-            _answer_with(to, at, function(*arguments))
+            arguments = [_argument(to, ctypes.c_void_p(values[index])) for index in range(count)]
+            _answer_with(to, context_pointer, function(*arguments))
         except Exception as error:  # noqa: BLE001 - C code cannot pass it on
-            text = f"user-defined function raised {type(error).__name__}".encode()
-            to.result_error(at, text, len(text))
+            message = f"user-defined function raised {type(error).__name__}".encode()
+            to.result_error(context_pointer, message, len(message))
 
-    pointers = ctypes.POINTER(ctypes.c_void_p)
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, pointers)(call)
+    pointer_array = ctypes.POINTER(ctypes.c_void_p)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, pointer_array)(call)
 
 
 def _argument(of: Library, value: ctypes.c_void_p) -> Any:
-    kind = of.value_type(value)
-    if kind == NULL:
+    value_type = of.value_type(value)
+    if value_type == NULL:
         return None
-    if kind == INTEGER:
+    if value_type == INTEGER:
         return of.value_int64(value)
-    if kind == FLOAT:
+    if value_type == FLOAT:
         return of.value_double(value)
-    start = of.value_blob(value)
-    data = ctypes.string_at(start, of.value_bytes(value)) if start else b""
-    return data.decode() if kind == TEXT else data
+    data_address = of.value_blob(value)
+    data = ctypes.string_at(data_address, of.value_bytes(value)) if data_address else b""
+    return data.decode() if value_type == TEXT else data
 
 
 def _answer_with(to: Library, context: ctypes.c_void_p, value: Any) -> None:
@@ -260,7 +264,7 @@ def _answer_with(to: Library, context: ctypes.c_void_p, value: Any) -> None:
     elif isinstance(value, float):
         to.result_double(context, ctypes.c_double(value))
     elif isinstance(value, str):
-        data = value.encode()
-        to.result_text(context, data, len(data), TRANSIENT)
+        encoded_text = value.encode()
+        to.result_text(context, encoded_text, len(encoded_text), TRANSIENT)
     else:
         to.result_blob(context, bytes(value), len(value), TRANSIENT)

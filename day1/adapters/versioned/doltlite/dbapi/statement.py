@@ -61,8 +61,8 @@ class Statement:
         self.parameters: Final[int] = lib.bind_parameter_count(handle)
         self.columns: Final[int] = lib.column_count(handle)
         """The number of columns when first prepared; a new schema may change it, except from 0."""
-        match = _FIRST_WORD.match(sql)
-        first_word = match[1].upper() if match else ""
+        word_match = _FIRST_WORD.match(sql)
+        first_word = word_match[1].upper() if word_match else ""
         self.changes_rows: Final[bool] = first_word in _CHANGING or (
             first_word == "WITH" and not lib.stmt_readonly(handle)
         )
@@ -76,11 +76,13 @@ class Statement:
         after the first step.
         """
         lib, handle = self._lib, self.handle
-        prepared = lib.stmt_status(handle, _REPREPARED, 0)
-        if prepared != self._prepared:
-            names = [lib.column_name(handle, i).decode() for i in range(lib.column_count(handle))]
-            self._description = tuple((name, *(None,) * 6) for name in names) or None
-            self._prepared = prepared
+        reprepare_count = lib.stmt_status(handle, _REPREPARED, 0)
+        if reprepare_count != self._prepared:
+            column_names = [
+                lib.column_name(handle, index).decode() for index in range(lib.column_count(handle))
+            ]
+            self._description = tuple((name, *(None,) * 6) for name in column_names) or None
+            self._prepared = reprepare_count
         return self._description
 
     def bind(self, values: Sequence[Any], first: int = 1) -> list[bytes]:
@@ -99,21 +101,21 @@ class Statement:
         for index, value in enumerate(values, first):
             if value is None:
                 continue
-            kind = type(value)
-            if kind is str:
-                data = value.encode()
-                buffers.append(data)
-                lib.bind_text(handle, index, data, _length(data), None)
-            elif kind is int:
+            value_type = type(value)
+            if value_type is str:
+                encoded_text = value.encode()
+                buffers.append(encoded_text)
+                lib.bind_text(handle, index, encoded_text, _length(encoded_text), None)
+            elif value_type is int:
                 if _LOW <= value <= _HIGH:
                     lib.bind_int(handle, index, value)
                 elif _LOWEST <= value <= _HIGHEST:
                     lib.bind_int64(handle, index, ctypes.c_int64(value))
                 else:
                     raise OverflowError(f"parameter {index}: an integer of more than 64 bits")
-            elif kind is float:
+            elif value_type is float:
                 lib.bind_double(handle, index, ctypes.c_double(value))
-            elif kind is bytes:
+            elif value_type is bytes:
                 buffers.append(value)
                 lib.bind_blob(handle, index, value, _length(value), None)
             else:
@@ -131,33 +133,33 @@ class Statement:
         lib, handle = self._lib, self.handle
         kind_of, int_of = lib.column_type, lib.column_int64
         text_of, size_of = lib.column_text, lib.column_bytes
-        columns, step, code = range(width), lib.next_step, ROW
+        column_indexes, step, code = range(width), lib.next_step, ROW
         rows: list[RowTuple] = []
         while code == ROW:
             row: list[Any] = []
-            for i in columns:
-                kind = kind_of(handle, i)
-                if kind == TEXT:
-                    data = text_of(handle, i)  # up to the first NUL
-                    if size_of(handle, i) != len(data):
-                        data = self._bytes(i)
-                    row.append(data.decode())
-                elif kind == INTEGER:
-                    row.append(int_of(handle, i))
-                elif kind == NULL:
+            for column in column_indexes:
+                value_type = kind_of(handle, column)
+                if value_type == TEXT:
+                    text_bytes = text_of(handle, column)  # up to the first NUL
+                    if size_of(handle, column) != len(text_bytes):
+                        text_bytes = self._bytes(column)
+                    row.append(text_bytes.decode())
+                elif value_type == INTEGER:
+                    row.append(int_of(handle, column))
+                elif value_type == NULL:
                     row.append(None)
-                elif kind == FLOAT:
-                    row.append(lib.column_double(handle, i))
+                elif value_type == FLOAT:
+                    row.append(lib.column_double(handle, column))
                 else:
-                    row.append(self._bytes(i))
+                    row.append(self._bytes(column))
             rows.append(tuple(row))
             code = step(handle)
         return code, rows
 
     def _bytes(self, column: int) -> bytes:
-        start = self._lib.column_blob(self.handle, column)
+        data_address = self._lib.column_blob(self.handle, column)
         size = self._lib.column_bytes(self.handle, column)
-        return ctypes.string_at(start, size) if start else b""
+        return ctypes.string_at(data_address, size) if data_address else b""
 
 
 def prepare(lib: Library, connection: Any, sql: str) -> tuple[int, Statement | None]:
@@ -168,18 +170,20 @@ def prepare(lib: Library, connection: Any, sql: str) -> tuple[int, Statement | N
     Raises:
         ValueError: `sql` holds a NUL, a lone surrogate or a second statement.
     """
-    text = sql.encode()
-    if b"\0" in text:
+    sql_bytes = sql.encode()
+    if b"\0" in sql_bytes:
         raise ValueError("SQL holds a NUL character")
     handle, tail = ctypes.c_void_p(), ctypes.c_char_p()
-    out, rest = ctypes.byref(handle), ctypes.byref(tail)
-    code = lib.prepare_v3(connection, text, len(text) + 1, _PERSISTENT, out, rest)
-    if code == OK and not _BLANK.fullmatch(tail.value or b""):
+    handle_out, tail_out = ctypes.byref(handle), ctypes.byref(tail)
+    result_code = lib.prepare_v3(
+        connection, sql_bytes, len(sql_bytes) + 1, _PERSISTENT, handle_out, tail_out
+    )
+    if result_code == OK and not _BLANK.fullmatch(tail.value or b""):
         lib.finalize(handle)
         raise ValueError("one statement at a time")
     if not handle.value:
-        return code, None
-    return code, Statement(lib, ctypes.c_void_p.from_param(handle.value), sql)
+        return result_code, None
+    return result_code, Statement(lib, ctypes.c_void_p.from_param(handle.value), sql)
 
 
 def _length(data: bytes) -> int:
