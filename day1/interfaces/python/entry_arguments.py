@@ -32,15 +32,19 @@ def new_entry(
         InvalidRequest: the value is no JSON.
         ValueTooLarge: it is longer than an entry may be.
     """
-    given: object = value  # callers without a type checker may give anything
-    as_dict = dict(given) if isinstance(given, Mapping) else given
+    untyped_value: object = value  # callers without a type checker may give anything
+    plain_value = dict(untyped_value) if isinstance(untyped_value, Mapping) else untyped_value
     try:
-        as_kept(as_dict, MOST_VALUE)
+        as_kept(plain_value, MOST_VALUE)
     except TooLong as exc:
         raise value_too_large(str(key)) from exc
     except ValueError as exc:
         raise InvalidRequest(
             f"value: {exc}.", problems=[{"argument": "value", "problem": str(exc)}]
         ) from exc
-    seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
-    return {**place(key, space), "value": as_dict, **plain({"ttl_seconds": seconds, **options})}
+    ttl_seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
+    return {
+        **place(key, space),
+        "value": plain_value,
+        **plain({"ttl_seconds": ttl_seconds, **options}),
+    }

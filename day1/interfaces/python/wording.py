@@ -59,8 +59,8 @@ _ROUTE: Final = re.compile(r"\bPOST /api/v1/(\w+)(?: with (\w+=[^,:;.\s]+(?:, \w
 def call_of(step: Step) -> str:
     """Return a step in the form that a program has: a method, an argument, or a whole call."""
     if step.whole:
-        named = "".join(f", {name}={value!r}" for name, value in step.arguments.items())
-        return f"`memory.call({step.operation!r}{named})`"
+        arguments_text = "".join(f", {name}={value!r}" for name, value in step.arguments.items())
+        return f"`memory.call({step.operation!r}{arguments_text})`"
     if step.arguments:
         return ", ".join(f"`{name}={value!r}`" for name, value in step.arguments.items())
     return f"`{METHODS.get(step.operation, f'memory.call({step.operation!r})')}`"

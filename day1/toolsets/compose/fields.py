@@ -109,19 +109,23 @@ class ComposeRequest(LooseRequest):
     def _spelled_once(cls, arguments: Any) -> Any:
         if not isinstance(arguments, dict):
             return arguments
-        names = dict(arguments)
+        renamed_arguments = dict(arguments)
         for field in cls.model_fields:
-            for other in _other_spellings(field):
-                if names.get(other) is not None:
-                    _move(names, other, field)
-        return names
+            for other_spelling in _other_spellings(field):
+                if renamed_arguments.get(other_spelling) is not None:
+                    _move(renamed_arguments, other_spelling, field)
+        return renamed_arguments
 
 
 @cache
 def _other_spellings(field: str) -> tuple[str, ...]:
     snake_case = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
-    second = _SECOND_SPELLINGS.get(field)
-    return tuple(name for name in (snake_case, second) if name is not None and name != field)
+    second_spelling = _SECOND_SPELLINGS.get(field)
+    return tuple(
+        spelling
+        for spelling in (snake_case, second_spelling)
+        if spelling is not None and spelling != field
+    )
 
 
 def _move(arguments: dict[str, Any], spelling: str, field: str) -> None:
@@ -246,8 +250,8 @@ class ToolCall(ComposeRequest):
 
 
 def _one_text(calls: list[ToolCall]) -> list[ToolCall]:
-    texts: list[JsonValue] = [call.model_dump(mode="json") for call in calls]
-    sound(texts)
+    call_objects: list[JsonValue] = [call.model_dump(mode="json") for call in calls]
+    sound(call_objects)
     return calls
 
 

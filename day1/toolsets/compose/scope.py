@@ -77,7 +77,7 @@ def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
         InvalidRequest: nothing else is in the text.
         Refused: it looks like a secret, and the settings refuse secrets.
     """
-    words = without_frames(text).strip()
-    if not words:
+    own_text = without_frames(text).strip()
+    if not own_text:
         raise missing(field, "has no words beside quotations from memory")
-    return words, secret_notes(ctx.limits.secrets, words)
+    return own_text, secret_notes(ctx.limits.secrets, own_text)

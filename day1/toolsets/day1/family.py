@@ -104,5 +104,5 @@ def toolset(
     wires: tuple[Wire, ...] = ("mcp", "http", "call"),
 ) -> Toolset:
     """Create one of day1's own toolsets, which these wires offer."""
-    hints, offered = _HINTS, frozenset(wires)
-    return Toolset(name, operations, _API, hints=hints, unlisted=RECALLING, wires=offered)
+    hints, wire_set = _HINTS, frozenset(wires)
+    return Toolset(name, operations, _API, hints=hints, unlisted=RECALLING, wires=wire_set)

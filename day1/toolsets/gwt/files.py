@@ -104,16 +104,22 @@ class Import:
 def imported(ctx: Context, request: Import) -> MemoryImported:
     """Import lines, and answer with the imported, refused and skipped ones."""
     default_type = checked_type(request.default_memory_type, "default_memory_type")
-    lines = read_lines(request.jsonl, default_type, request.tags or ())
-    write = write_here(ctx, NO_REQUEST)
-    items, refused, notes = without_secrets(ctx, lines)
-    result = import_items(write, items, dedupe=request.dedupe)
+    parsed_lines = read_lines(request.jsonl, default_type, request.tags or ())
+    write_context = write_here(ctx, NO_REQUEST)
+    storable_lines, refused_lines, notes = without_secrets(ctx, parsed_lines)
+    import_result = import_items(write_context, storable_lines, dedupe=request.dedupe)
     if request.admit:
-        admit(ctx, result.incoming)
+        admit(ctx, import_result.incoming)
     return MemoryImported(
         admit=request.admit,
         dedupe=request.dedupe,
-        **result_of(write, result.incoming, [*lines.bad, *refused], result.after, notes),
+        **result_of(
+            write_context,
+            import_result.incoming,
+            [*parsed_lines.bad, *refused_lines],
+            import_result.after,
+            notes,
+        ),
     )
 
 
@@ -124,24 +130,24 @@ def without_secrets(
 
     A text that looks like a secret is noted or refused, as the setting for all writes says.
     """
-    items: list[NumberedLine] = []
-    refused: list[BadLine] = []
+    storable_lines: list[NumberedLine] = []
+    refused_lines: list[BadLine] = []
     notes: dict[str, None] = {}
     for line in lines.items:
         try:
             notes |= dict.fromkeys(secret_notes(ctx.limits.secrets, line.item.content))
         except Refused as error:
-            refused.append(BadLine(line.number, error.worded(ctx.say)))
+            refused_lines.append(BadLine(line.number, error.worded(ctx.say)))
         else:
-            items.append(line)
-    return items, refused, list(notes)
+            storable_lines.append(line)
+    return storable_lines, refused_lines, list(notes)
 
 
 def admit(ctx: Context, incoming: Incoming) -> None:
     """Let the new memories wait for a place in the caller's workspace."""
     now = ctx.clock()
-    ids = tuple(incoming.fresh)
-    change_mind(ctx.repo, seat_of(ctx), lambda mind: mind.admitted(ids, now), now)
+    new_ids = tuple(incoming.fresh)
+    change_mind(ctx.repo, seat_of(ctx), lambda mind: mind.admitted(new_ids, now), now)
 
 
 def result_of(
@@ -153,16 +159,17 @@ def result_of(
 ) -> dict[str, Any]:
     """Build the part of an answer that lists the imported, refused and skipped lines."""
     bad = sorted([*bad, *incoming.bad])
-    shown, skipped = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
+    shown_bad_lines, shown_duplicates = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
     return {
         "status": "partial" if bad else "ok",
         "imported_count": len(incoming.fresh),
         "imported_ids": list(incoming.fresh),
         "error_count": len(bad),
-        "errors": [LineRefused(line=line.number, error=line.error) for line in shown],
+        "errors": [LineRefused(line=line.number, error=line.error) for line in shown_bad_lines],
         "skipped_duplicate_count": len(incoming.duplicates),
         "skipped_duplicates": [
-            LineSkipped(line=line.number, reason="duplicate", id=line.row_id) for line in skipped
+            LineSkipped(line=line.number, reason="duplicate", id=line.row_id)
+            for line in shown_duplicates
         ],
         "written": written(write.branch.name, after.tip, after.pending, notes),
     }

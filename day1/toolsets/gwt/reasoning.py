@@ -126,11 +126,11 @@ def gwt_bus_inspect(ctx: Context, _: GwtBusInspect) -> BusInspected:
 
     seat = seat_of(ctx)
     mind = mind_of(ctx.repo, seat)
-    bus = bus_shown(ctx, seat, mind)
+    bus_json = bus_shown(ctx, seat, mind)
     return BusInspected(
-        status="idle" if bus["result"] is None else "ok",
-        broadcast_bus=bus,
-        summary=bus["summary"] or {},
+        status="idle" if bus_json["result"] is None else "ok",
+        broadcast_bus=bus_json,
+        summary=bus_json["summary"] or {},
     )
 
 

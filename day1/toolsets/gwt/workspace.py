@@ -165,22 +165,23 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
         raise unsupported("target", request.target, "supported_targets", TARGETS)
     seat = rounds.seat_of(ctx)
     mind = rounds.mind_of(ctx.repo, seat)
-    details: dict[str, Any] = {}
+    answer_fields: dict[str, Any] = {}
     match request.target:
         case "workspace":
-            details["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
+            answer_fields["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
         case "buffer":
-            details["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
+            answer_fields["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
         case "goals":
-            newest = len(mind.goals) - 1
-            details["goals"] = [
-                goal_shown(g, is_active=n == newest) for n, g in enumerate(mind.goals)
+            newest_index = len(mind.goals) - 1
+            answer_fields["goals"] = [
+                goal_shown(goal, is_active=index == newest_index)
+                for index, goal in enumerate(mind.goals)
             ]
         case "stats":
-            details["stats"] = stats_shown(mind)
+            answer_fields["stats"] = stats_shown(mind)
         case _:
-            details["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
-    return Inspected(target=request.target, status="ok", **details)
+            answer_fields["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
+    return Inspected(target=request.target, status="ok", **answer_fields)
 
 
 OPERATIONS: Final = (

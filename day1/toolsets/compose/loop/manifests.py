@@ -143,12 +143,12 @@ def _manifest(loop_id: str) -> MemoryLoopManifest:
     route_by_operation = {route.binding.operation: route for route in ROUTES}
     steps = [
         MemoryLoopStepManifest(
-            operationId=name,
-            method=route_by_operation[name].method,
-            path=f"{PREFIX}{route_by_operation[name].path}",
+            operationId=operation_name,
+            method=route_by_operation[operation_name].method,
+            path=f"{PREFIX}{route_by_operation[operation_name].path}",
             purpose=purpose,
         )
-        for name, purpose in loop.purposes.items()
+        for operation_name, purpose in loop.purposes.items()
     ]
     return MemoryLoopManifest(
         id=loop_id,

@@ -50,14 +50,16 @@ def conflicts_resolve(
     decision = ConflictDecision(
         request.id, request.resolution, request.winningMemoryId, request.reason
     )
-    write = write_of(ctx, owner)
+    write_context = write_of(ctx, owner)
     is_whole_wallet = owner.user is None and owner.device is None
-    is_visible = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
-    result = resolve(write.repo, write.branch, decision, write.origin, is_visible)
+    sees_space = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
+    resolve_result = resolve(
+        write_context.repo, write_context.branch, decision, write_context.origin, sees_space
+    )
     return MemoryConflictResolveResponse(
-        resolved=result.is_resolved,
-        memoryId=result.memory_id,
-        written=written(write.branch.name, result.commit, result.pending),
+        resolved=resolve_result.is_resolved,
+        memoryId=resolve_result.memory_id,
+        written=written(write_context.branch.name, resolve_result.commit, resolve_result.pending),
     )
 
 

@@ -49,26 +49,33 @@ class SessionCompressResponse(Response):
 def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionCompressResponse:
     """Summarize a session as a fact, which is hidden when one of its sources is redacted."""
     owner = Owner(wallet_of(ctx, request.agentWallet).wallet, request.userAddress)
-    write = write_of(ctx, owner, request.sessionId)
-    compressed = compress(
-        write.repo,
-        CompressRequest(write.branch, owner, request.sessionId, write.origin, ctx.chat),
+    write_context = write_of(ctx, owner, request.sessionId)
+    compressed_session = compress(
+        write_context.repo,
+        CompressRequest(
+            write_context.branch, owner, request.sessionId, write_context.origin, ctx.chat
+        ),
     )
-    if compressed is None and request.userAddress is not None:
+    if compressed_session is None and request.userAddress is not None:
         raise NotFound(
             f"This user has no session {request.sessionId!r} that has words: check sessionId and "
             "userAddress.",
             sessionId=request.sessionId,
         )
-    if compressed is None:
+    if compressed_session is None:
         raise missing("sessionId", "names no session of this wallet that has words")
-    after = compressed.after
+    branch_after = compressed_session.after
     return SessionCompressResponse(
-        summary=str(compressed.row["fact_text"]),
-        entitiesExtracted=len(compressed.entities),
-        summarizer=compressed.summarizer,
-        archiveId=str(compressed.row["id"]),
-        written=written(write.branch.name, after.tip, after.pending, compressed.notes),
+        summary=str(compressed_session.row["fact_text"]),
+        entitiesExtracted=len(compressed_session.entities),
+        summarizer=compressed_session.summarizer,
+        archiveId=str(compressed_session.row["id"]),
+        written=written(
+            write_context.branch.name,
+            branch_after.tip,
+            branch_after.pending,
+            compressed_session.notes,
+        ),
     )
 
 
