@@ -96,7 +96,7 @@ def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
 
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
-    """Shorten a hit as day1's search does, without a lesson's parts, which its text repeats."""
+    """Shorten a hit as day1's search does, and drop a lesson's parts: its text repeats them."""
     part_names = {"context", "action", "result"}
     return {name: value for name, value in core.in_brief(hit).items() if name not in part_names}
 

@@ -27,7 +27,7 @@ ASK: Final = "The MCP server day1 answers memory_session_context and memory_sear
 
 
 def nothing(client: str) -> str:
-    """Return the answer that tells a client nothing."""
+    """Return the empty answer, in the form that a client reads."""
     return "{}" if client in _JSON else ""
 
 

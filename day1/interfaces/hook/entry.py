@@ -121,7 +121,7 @@ def _in_a_child(work: Callable[[], str], until: float) -> str:
 
 
 def _run_as_child(work: Callable[[], str], writes: int) -> NoReturn:
-    """Close the client's pipes, for whose end it waits, then do the work and write its text."""
+    """Close the standard streams that the client waits for, then do the work and write its text."""
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, _ALONE_S)

@@ -22,7 +22,7 @@ from day1.interfaces.hook import answers
 MAIN: Final = "main"
 """The default branch."""
 LOG: Final = "hooks.log"
-"""The file in the store's folder that names failures of hooks."""
+"""Name of the log file for failures of hooks, in the store's folder."""
 _LOGGING: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 _MOST_LOG: Final = 256 * 1024
 """Bytes after which the log starts anew; the old one is renamed."""

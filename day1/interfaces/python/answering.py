@@ -69,7 +69,7 @@ def _worded(note: str | Advice, say: Say) -> str:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Put the advice of an error in the words of Python."""
+    """Reword the advice of errors from the block as calls in Python."""
     try:
         yield
     except Day1Error as exc:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from day1.errors import Advice
 
 Reword = Callable[[str | Advice], str]
-"""The function that words a note."""
+"""A function that returns the text of a note or of an advice."""
 
 
 def reworded(answer: BaseModel, reword: Reword) -> Any:

@@ -15,7 +15,7 @@ from day1.model.values.parts import MOST_VALUE, TooLong
 
 
 def place(key: str, space: SpaceName | None) -> dict[str, Any]:
-    """Return the place of an entry."""
+    """Return the arguments that name an entry: its key and its space."""
     return plain({"key": key, "space": space})
 
 
@@ -26,7 +26,7 @@ def new_entry(
     ttl: float | timedelta | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return an entry to put.
+    """Check the value of an entry, and return the arguments that put it.
 
     Raises:
         InvalidRequest: the value is no JSON.

@@ -47,7 +47,7 @@ _ELSEWHERE: Final = {
         "review_show",
     ),
 }
-"""The operations that methods call, by the toolset that has them; all others are in `core`."""
+"""Toolset -> its operations that methods call; operations that are not listed are in `core`."""
 _TOOLSET_BY_NAME: Final = {name: toolset for toolset, names in _ELSEWHERE.items() for name in names}
 
 

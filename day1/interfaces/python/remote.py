@@ -144,7 +144,7 @@ class RemoteCalls:
                     raise self._unfinished(request) from exc
 
     def _unfinished(self, request: Mapping[str, Any]) -> StoreUnavailable:
-        """Build the error for a call of which nobody knows whether it took effect."""
+        """Build the error for a broken call that may or may not have taken effect."""
         request_id = request.get("json", {}).get("request_id")
         if request_id is None:
             advice = "call again."

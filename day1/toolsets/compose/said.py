@@ -19,7 +19,7 @@ from day1.toolsets.compose.fields import (
 def to_store(
     messages: Sequence[AgentMemoryTurnMessage], model: str | None = None
 ) -> list[NewMessage]:
-    """Convert messages for storing: cut out frames of memory, and drop messages of frames only.
+    """Convert messages for storing, without memory prompts that they quote; drop empty messages.
 
     `model` wrote the messages of the assistant.
     """
@@ -59,7 +59,7 @@ def _calls_json(calls: Sequence[ToolCall]) -> str:
 
 
 def _calls_in(cell: Cell) -> list[ToolCall]:
-    """Read tool calls; those that other programs wrote in another form are left out."""
+    """Parse the tool calls of a message; leave out calls in a form of another program."""
     parsed_calls: Any = None if cell is None else json.loads(str(cell))
     return [
         ToolCall.model_construct(

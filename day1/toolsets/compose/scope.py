@@ -16,7 +16,7 @@ from day1.toolsets.compose.fields import Whose, missing
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """Who writes: the wallet is the agent of its rows."""
+    """The author of a write: the agent is the wallet."""
 
     agent_id: str | None
     session_id: str | None = None
@@ -59,7 +59,7 @@ def write_of(ctx: Context, owner: Owner, session_id: str | None = None) -> Writi
 
 
 def expiry_of(ctx: Context, retention: str | None) -> int | None:
-    """Read when a memory expires from its retention, such as `7d`; None for any other word.
+    """Compute the expiry time of a retention such as `7d`; None if it is no span of time.
 
     Raises:
         InvalidRequest: the span is zero, or too long.
@@ -71,7 +71,7 @@ def expiry_of(ctx: Context, retention: str | None) -> int | None:
 
 
 def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
-    """Cut the frames of memory out of a text; return it with notes on secrets in it.
+    """Cut quoted memory prompts out of a text; return the rest, with notes on secrets in it.
 
     Raises:
         InvalidRequest: nothing else is in the text.

@@ -35,14 +35,14 @@ _SOURCES: Final[Mapping[str, Source]] = {
     "session": "session",
     "knowledge": "knowledge",
 }
-"""By category of a fact; any other one is a `fact`."""
+"""Category of a fact -> its `source` in answers; all other categories have the source `fact`."""
 _DIGITS: Final = 6
 """Decimal places of the scores in answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """The data that items are shown with, beside their rows; made by `item_context`."""
+    """Data from outside of rows that their items show, such as uses; built by `item_context`."""
 
     now: int
     owner: Owner
@@ -127,7 +127,7 @@ def vector_item(
 
 
 def vector_id(row: Row, *, has_vectors: bool) -> str | None:
-    """Name the vector of a row: its id if it has a vector or waits for one, else None."""
+    """Return the id of a row's vector: the row's own id if it has or gets a vector, else None."""
     awaits_vector = has_vectors and not is_secret(row)
     return str(row["id"]) if awaits_vector or row.get("vector") is not None else None
 

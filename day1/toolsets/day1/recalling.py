@@ -91,7 +91,7 @@ def _space(ctx: Context, space: str | None) -> str | None:
 
 
 def _seen(ctx: Context, request: RecallHint) -> Seen:
-    """Return what the session of the request has seen already."""
+    """Return the facts that the session of the request was shown already."""
     session_id = request.session_id or ctx.caller.session_id
     if not session_id:
         return Seen()

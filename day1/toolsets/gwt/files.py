@@ -33,15 +33,15 @@ from day1.toolsets.gwt.fields import (
 from day1.toolsets.shared.answers import read_of
 
 _MOST_LISTED: Final = 1_000
-"""Lines that an answer lists as refused or skipped, at most; it counts all of them."""
+"""Maximum number of refused or skipped lines that an answer lists; it counts all of them."""
 NO_REQUEST: Final = Repeatable()
-"""The arguments of calls without a request id; repeating an import adds nothing."""
+"""Arguments without a `request_id`; a repeated import adds nothing even so."""
 _HIDDEN_PLACE: Final = "store"
 """The word that replaces the store's place for callers who do not administer the store."""
 
 
 def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryExported:
-    """Answer with the memories as lines."""
+    """Export memories as JSON lines."""
     exported_items = _exported(ctx, memory_type, tag)
     return MemoryExported(
         status="ok",
@@ -54,7 +54,7 @@ def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryEx
 
 
 def backed_up(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryBackedUp:
-    """Answer with the memories as lines, and with where they are from."""
+    """Export memories as JSON lines, with the namespace that they are from."""
     exported_items = _exported(ctx, memory_type, tag)
     return MemoryBackedUp(
         status="ok",
@@ -126,7 +126,7 @@ def imported(ctx: Context, request: Import) -> MemoryImported:
 def without_secrets(
     ctx: Context, lines: LinesRead
 ) -> tuple[list[NumberedLine], list[BadLine], list[str]]:
-    """Sort lines by whether their texts may be stored; return also the notes about those that may.
+    """Split lines into storable and refused ones; return also the notes on possible secrets.
 
     A text that looks like a secret is noted or refused, as the setting for all writes says.
     """

@@ -31,7 +31,7 @@ _POLICY: Final[dict[str, int | str]] = {
 
 
 def profile(ctx: Context) -> MemoryProfile:
-    """Answer with the numbers of memory and workspace."""
+    """Count what the caller's memory and workspace hold."""
     subject = _subject(ctx)
     branch_name, profile_totals = subject.seat.branch.name, profile_of(subject)
     namespace = namespace_of(ctx, branch_name)

@@ -30,9 +30,9 @@ from day1.toolsets.gwt.rounds import asked_by, broadcast_shown, bus_shown, place
 from day1.toolsets.shared.answers import note_shown, read_found, read_of
 
 _LONGEST: Final = 500
-"""Characters of a value, quotation or query in an answer, at most."""
+"""Maximum number of characters of a value, quotation or query in an answer."""
 _MOST_FIELDS: Final = 50
-"""Fields of a record, and names of fields, that an answer shows at most."""
+"""Maximum number of fields of a record, and of field names, in an answer."""
 
 
 def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:

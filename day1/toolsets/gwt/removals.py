@@ -77,7 +77,7 @@ def _shown(backup: Backup) -> BackupShown:
 
 
 def would_compact(ctx: Context, keep: int) -> MemoryCompacted:
-    """Answer which working memories would become one fact."""
+    """Preview a compaction: which working memories it would turn into one fact."""
     repo, branch, caller_space = ctx.repo, branch_of(ctx), ctx.caller.space
     origin = origin_of(ctx, WriteRequest(), branch)
     owner = Owner(
@@ -113,7 +113,7 @@ def _plan_shown(plan: CompactionPlan, keep: int) -> dict[str, Any]:
 
 
 def runtime_reset(ctx: Context) -> MemoryReset:
-    """Drop the records that this process keeps."""
+    """Clear the records that this process caches for exact answers."""
     cleared_count = forget_collections(ctx.repo)
     return MemoryReset(
         status="reset",

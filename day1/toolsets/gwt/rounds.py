@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 _PREVIEW: Final = 120
-"""Characters of a preview, at most."""
+"""Maximum number of characters of a preview."""
 _SETTINGS: Final[dict[str, Json]] = {
     "accept_threshold": ACCEPT,
     "max_accepted": MOST_ACCEPTED,
@@ -85,7 +85,7 @@ def asked_by(ctx: Context, question: str | None = None) -> Asked:
 
 
 def competed(ctx: Context, slots: int | None) -> Competed:
-    """Let the memories compete, and show who would win."""
+    """Let memories compete for the workspace; return the winners and change nothing."""
     seat = seat_of(ctx)
     workspace_round = compete_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat, slots))
     memory_standings = workspace_round.outcome.standings
@@ -107,13 +107,13 @@ def competed(ctx: Context, slots: int | None) -> Competed:
 
 
 def broadcast(ctx: Context) -> BroadcastText:
-    """Broadcast the winners, and show them."""
+    """Fill the workspace with the winners of a competition, and return them as one text."""
     seat = seat_of(ctx)
     return broadcast_shown(seat, broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx)))
 
 
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
-    """Show a broadcast."""
+    """Convert a broadcast to its form in answers."""
     chosen_standings = done.round.outcome.chosen
     kept_ids = [standing.id for standing in chosen_standings if standing.reason == "kept"]
     goal = done.mind.goal
@@ -199,13 +199,13 @@ def _attended(seat: Seat, done: Broadcast, standing: Standing) -> Attended:
 
 
 def places(ctx: Context, seat: Seat, taken: Sequence[Place], state: str) -> list[PlaceShown]:
-    """Show places of a mind, with the words of the memories that may be shown."""
+    """Read the memories of workspace places, and show those that the caller may see."""
     memory_ids = [place.id for place in taken]
     return placed(taken, memories_of(ctx.repo, ctx.search, seat, memory_ids, asked_by(ctx)), state)
 
 
 def placed(taken: Sequence[Place], memories: Mapping[str, Memory], state: str) -> list[PlaceShown]:
-    """Show places with the memories that may be shown."""
+    """Show workspace places with their memories; a place without a memory is shown as gone."""
     return [_place(place, memories.get(place.id), state) for place in taken]
 
 

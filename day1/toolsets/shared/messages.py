@@ -21,9 +21,9 @@ from day1.services.conversations.messages import NewMessage
 from day1.toolsets.shared.entries import EntrySpace, Key, space_of
 
 MOST_MESSAGES: Final = 10_000
-"""Messages that one call adds."""
+"""Maximum number of messages in one call."""
 _MOST_NAMES: Final = 20
-"""Members of an entry that name messages."""
+"""Maximum number of members of an entry that may name messages."""
 
 
 def _structure(text: str) -> str:
@@ -96,7 +96,7 @@ class UnsayMessages(Request):
 
 
 def said_messages(ctx: Context, asked: SayMessages) -> SaidMessages:
-    """Build the messages that a change says.
+    """Build the messages that a `say` change adds.
 
     Raises:
         ValueTooLarge: the JSON of a message is too long.
@@ -111,7 +111,7 @@ def said_messages(ctx: Context, asked: SayMessages) -> SaidMessages:
 
 
 def unsaid_messages(ctx: Context, asked: UnsayMessages, reason: str | None) -> UnsaidMessages:
-    """Build the removal of messages that a change asks for."""
+    """Build the removal of messages that an `unsay` change asks for."""
     log_space = space_of(ctx, asked.log or asked.space)
     return UnsaidMessages(
         ConversationKey(space_of(ctx, asked.space), asked.key).conversation_id,
@@ -123,7 +123,7 @@ def unsaid_messages(ctx: Context, asked: UnsayMessages, reason: str | None) -> U
 
 
 def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
-    """Build the messages that a call gives.
+    """Build the new messages of a request.
 
     Raises:
         ValueTooLarge: the JSON of a message is too long.

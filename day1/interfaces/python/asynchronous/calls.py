@@ -62,12 +62,12 @@ class AsyncCalls:
 
 
 def new_pool() -> ThreadPoolExecutor:
-    """Make the threads of a handle."""
+    """Create the thread pool of a handle."""
     return ThreadPoolExecutor(_THREADS, thread_name_prefix="day1")
 
 
 async def finished(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    """Run a call in a thread; a cancelled one was not begun, or is finished before this ends.
+    """Run a call in a thread; when cancelled, drop the call or wait until it has finished.
 
     Raises:
         CancelledError: the task was cancelled; a note says which of both it is.

@@ -43,7 +43,7 @@ Characters = Annotated[int, Field(ge=1)]
 
 
 def _text_or_null(schema: dict[str, Any]) -> None:
-    """Describe an optional text as the contract does."""
+    """Write the JSON schema of an optional text as the contract has it: a string or null."""
     del schema["anyOf"]
     schema["type"] = ["string", "null"]
 
@@ -78,7 +78,7 @@ class AgentMemoryBudget(ComposeRequest):
 
     @property
     def characters(self) -> int | None:
-        """The most characters, in whatever spelling; None: as the mode says."""
+        """The maximum length in characters, in any of its spellings; None: the mode decides."""
         spelled_values = (getattr(self, spelling) for spelling in _SPELLINGS)
         return next((value for value in spelled_values if value is not None), None)
 
@@ -196,7 +196,7 @@ def chosen(layers: Sequence[Layer] | None) -> Sequence[Layer]:
 def layer_entries(
     ctx: Context, branch: str, found: FoundLayers, owner: Owner
 ) -> dict[str, list[JsonValue]]:
-    """Show what was found, by layer, with whole texts."""
+    """Return the found items by layer, with their whole texts."""
     scored_rows = [(item.row, item.score) for item in found.all if item.row is not None]
     result_by_id = {
         search_result.id: search_result
@@ -214,7 +214,7 @@ def layer_entries(
 
 
 def _line(item: LayerItem, place: int, owner: Owner, now: int) -> SearchResult:
-    """Show a line that a client wrote on a working desk; it is no row, and its id names its place.
+    """Show a line of a working session as a search result; it is no row, so its id is its position.
 
     Nobody counts how often it is read.
     """

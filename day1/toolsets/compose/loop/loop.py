@@ -59,7 +59,7 @@ class AgentMemoryLoopResponse(Response):
     def __get_pydantic_json_schema__(
         cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe the answer as one of the three."""
+        """Build the JSON schema: the answer of one of the loop's three steps."""
         core_schemas = [form.__pydantic_core_schema__ for form in _built(*Answer.__args__)]
         form_schemas = handler({"type": "tuple", "items_schema": core_schemas})["prefixItems"]
         return {"title": cls.__name__, "oneOf": form_schemas}

@@ -28,7 +28,7 @@ from day1.toolsets.compose.shown import vector_id
 from day1.toolsets.shared.fields import Maybe, absent
 
 FACT_TYPE: Final = "fact"
-"""The type of a fact for which the caller names none."""
+"""Type of a fact if the caller names no type."""
 _NOTES: Final[dict[Outcome, tuple[str, ...]]] = {
     "written": (),
     "known": ("The same content is known: nothing was written.",),

@@ -201,7 +201,7 @@ def _extract_later(
     branch: Branch,
     message_ids: Sequence[str],
 ) -> None:
-    """Create the job that extracts facts from a turn; the same turn again only if that failed."""
+    """Create a job that extracts facts from a turn; for a repeated turn only if its job failed."""
     wallet = ctx.caller.access.writes_as(request.agentWallet) or request.agentWallet
     shown_ids = [] if request.contextId is None else row_ids_in(request.contextId)
     params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown_ids)}
@@ -214,7 +214,7 @@ def _extract_later(
 
 
 def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:
-    """Return the messages of a turn, in whichever of two forms they are given.
+    """Return the messages of a turn, from `messages` or from the fields for single messages.
 
     Raises:
         InvalidRequest: there are none, or both forms are given and disagree.
@@ -250,7 +250,7 @@ class _TurnIds:
 
 
 def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _TurnIds:
-    """Complete the ids of a turn: thread and session name each other, else the turn names both."""
+    """Fill in missing ids of a turn: thread from session or reversed, else both from the turn."""
     turn_id = request.turnId or f"turn_{secrets.token_hex(16)}"
     default_thread_id = f"thread_{short_hash('compose', owner.space or '', turn_id)}"
     thread_id = request.threadId or request.sessionId or default_thread_id
@@ -258,7 +258,7 @@ def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _Turn
 
 
 def _event(event: AgentMemoryToolEvent) -> NewMessage:
-    """Make the message of a tool's call."""
+    """Build the message that stores a tool call."""
     tool_name = event.toolName or event.tool or event.name
     tool_call = {"name": tool_name, "args": event.args or event.input or {}}
     if event.status is not None:

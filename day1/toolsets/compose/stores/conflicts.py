@@ -64,7 +64,7 @@ def conflicts_resolve(
 
 
 def _sees(spaces: tuple[str | None, ...], below: str | None) -> Sees:
-    """Build the test whether a call sees a space: one of these, or one below the wallet's."""
+    """Build the check whether a space is one of `spaces`, or below the space `below`."""
 
     def sees(space: Cell) -> bool:
         return space in spaces or (below is not None and str(space).startswith(f"{below}/"))

@@ -23,7 +23,7 @@ from day1.toolsets.compose.scope import owner_of
 from day1.toolsets.shared.fields import Maybe, absent
 
 _MAX_CASES: Final = 200
-"""Cases of one evaluation, at most: each of them is a search."""
+"""Maximum number of cases of one evaluation: each case is a search."""
 
 
 class MemoryEvalTestCase(ComposeRequest):

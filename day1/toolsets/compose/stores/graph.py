@@ -41,7 +41,7 @@ from day1.toolsets.shared.answers import note_shown, read_found, read_of
 from day1.toolsets.shared.fields import Limit, Maybe
 
 LISTED: Final = 50
-"""Memories in an answer if the caller does not say how many."""
+"""Number of memories in an answer if the caller sets no limit."""
 _DIGITS: Final = 6
 
 
@@ -144,7 +144,7 @@ def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
 
 
 def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    """Return the texts of users, without the memories that day1 put into them.
+    """Return the texts of the users' messages, without memory prompts that they quote.
 
     Raises:
         InvalidRequest: a message lacks its role or content, or its content is no memory.

@@ -19,12 +19,12 @@ from day1.toolsets.shared.answers import note_shown
 from day1.toolsets.shared.fields import Maybe
 
 _MAX_DOCUMENTS: Final = 20
-"""Entries of a layer, at most."""
+"""Maximum number of entries that a search answers for each layer."""
 _DOCUMENTS: Final = 200
 _DIGITS: Final = 6
 """Decimal places of the scores in answers."""
 _TEXTS: Final = ("text", "content", "memory", "document", "summary")
-"""The fields of a document that may hold its text: the first one that is there does."""
+"""Fields of a document that may hold its text: the first field that is present is taken."""
 
 
 class LayeredSearchResponse(Response):

@@ -219,7 +219,7 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
 
 
 def _described(record: Row | None) -> dict[str, object]:
-    """Show what describes a session: its summary, tokens and metadata."""
+    """Return the fields that describe a session: its summary, token count and metadata."""
     detail = {} if record is None else read_detail(record["detail"])
     has_summary = record is not None and detail.get("summarized") and record["summary"] != REDACTED
     token_count, metadata = detail.get("tokenCount"), detail.get("metadata")

@@ -36,7 +36,7 @@ from day1.toolsets.shared.answers import note_shown, read_found
 from day1.toolsets.shared.fields import Maybe, absent
 
 FOUND: Final = 10
-"""Results in an answer if the caller does not say how many."""
+"""Number of results in an answer if the caller sets no limit."""
 Vector = Annotated[list[float], AfterValidator(sound_vector)]
 
 

@@ -175,7 +175,7 @@ class JobsGet(ComposeRequest):
 
 
 def workshop_of(ctx: Context) -> Workshop:
-    """Gather what jobs of a call are run with."""
+    """Gather what a job needs to run: the repository, the search and the job settings."""
     return Workshop(ctx.repo, ctx.search, ctx.jobs)
 
 

@@ -32,7 +32,7 @@ _PatternType = Literal["routine", "decision", "response", "tool_sequence"]
 _DIGITS: Final = 6
 """Decimal places of rates in answers."""
 _LISTED: Final = 50
-"""Patterns or skills in a list, by default."""
+"""Number of patterns or skills in a list if the caller sets no limit."""
 _MOST_LISTED: Final = 200
 
 
@@ -49,11 +49,11 @@ def _share(number: float) -> float:
 
 
 ListLimit = Maybe[Annotated[int, AfterValidator(_listed)]]
-"""How many to list, at most: from 1 to 200; the schema states no bound, as the contract does."""
+"""Maximum length of a list, from 1 to 200; the schema states no bound, as the contract does."""
 
 
 def first(limit: int | None) -> int:
-    """Return how many to list: the given number, else the default."""
+    """Return the maximum length of a list: the given limit, else the default."""
     return limit or _LISTED
 
 
@@ -275,7 +275,7 @@ def patterns_promote(
 
 
 def _by_id(ctx: Context, pattern_id: str, wallet: str | None) -> tuple[Counted | None, CountedRows]:
-    """Find a pattern by its id; without a named or bound wallet, that of any wallet."""
+    """Find a pattern by its id: of the named or the token's wallet, else of any wallet."""
     owner = wallet_of(ctx, wallet)
     spaces = None if owner.wallet is None else owner.spaces
     found_pattern = find_counted(ctx.repo, branch_of(ctx), PATTERN, pattern_id, spaces)

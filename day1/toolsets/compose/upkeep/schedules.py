@@ -22,7 +22,7 @@ _NOT_SERVED: Final = "No server runs the schedules of this store now: start `day
 
 
 def _split(value: Any) -> Any:
-    """Split the names of a query at commas."""
+    """Split the values of a repeated query parameter at commas."""
     if not isinstance(value, list):
         return value
     return [

@@ -203,7 +203,7 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
 
 
 _CUT = 200
-"""Characters of a neighbour's content."""
+"""Maximum number of characters shown of the message before or after a hit."""
 
 
 class Neighbour(Response):

@@ -224,7 +224,7 @@ def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> Branch
 
 
 def _left_active(merge_request: MergeRequest, old_id: str, new_id: str) -> Advice:
-    """Say that two facts are active of which one supersedes the other on the source."""
+    """Write the note that a superseded fact stays active on the target beside its replacement."""
     source_name, target_name = merge_request.source.name, merge_request.target.name
     arguments: dict[str, Json] = {
         "source_branch": source_name,
@@ -244,7 +244,7 @@ def _left_active(merge_request: MergeRequest, old_id: str, new_id: str) -> Advic
 
 
 def _proposed(ctx: Context, merge_request: MergeRequest, proposal: Proposed) -> BranchMerged:
-    """Return what merged without approval, and the review of the rest."""
+    """Build the answer of a merge whose changes merged in part and wait in part for a review."""
     target_name = merge_request.target.name
     answer = BranchMerged(
         merged_count=0,

@@ -122,7 +122,7 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
 
 
 def _scope(request: Consolidate) -> dict[str, Cell]:
-    """Return the column values that select the observations of a level."""
+    """Return the column values by which the observations to consolidate are selected."""
     value_by_column = {column: getattr(request, column) for column in _NEEDED[request.level]}
     missing_columns = [column for column, value in value_by_column.items() if value is None]
     if missing_columns:

@@ -51,7 +51,7 @@ from day1.toolsets.shared.fields import absent
 
 _MAX_ENTRIES: Final = 1_000
 _FARTHEST: Final = 100_000_000
-"""The most entries that a page leaves out before it."""
+"""Maximum offset of a page of entries."""
 _Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MAX_ENTRIES)]
 _Where = Annotated[JsonValues, AfterValidator(checked_conditions)]
 

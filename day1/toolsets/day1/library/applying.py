@@ -202,7 +202,7 @@ def _texts(asked: ChangeAsked) -> tuple[str | None, ...]:
 
 
 def _numbered(ctx: Context, request: Apply, branch: Branch, placed: tuple[int, Change]) -> Numbered:
-    """Give a change the ids that follow from its request and its place."""
+    """Prepare a change whose new ids follow from the request and the change's position."""
     index, change = placed
     repo = repeatable(ctx, request, branch, index)
     if isinstance(change, Correction | Removal | EntryChange):

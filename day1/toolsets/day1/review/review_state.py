@@ -23,7 +23,7 @@ from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
 from day1.toolsets.shared.answers import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
-"""The possible duplicates of a review for which none were searched."""
+"""An empty map of possible duplicates, for a review in which nobody searched for them."""
 _MAX_SHOWN: Final = 50
 _GROUPS = {
     "conflicts": ("conflict", "conflicts"),
@@ -33,7 +33,7 @@ _GROUPS = {
     "changed": ("changed", "changed"),
     "removed": ("removed", "removed"),
 }
-"""Group -> its name after the number 1, and after other numbers."""
+"""Group of rows -> its singular and its plural in a summary."""
 
 
 class CellLeft(Response):
@@ -103,7 +103,7 @@ class ReviewState(ReviewItem):
 
 
 def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
-    """Plan an open review again; None if it is not open or a branch is deleted.
+    """Compute the present merge plan of a review; None if it is not open or lost a branch.
 
     With `both` the changes of the target are read too, to find duplicates.
     """
@@ -118,7 +118,7 @@ def in_short(
     examined: Examined | None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
-    """Return the fields of `ReviewItem`, with a plan only if `look` returned one."""
+    """Return the fields of `ReviewItem`; `examined` is the review's plan, None without a plan."""
     count_by_group = (
         {}
         if examined is None

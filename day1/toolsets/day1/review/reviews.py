@@ -179,7 +179,7 @@ class Decided(Request):
     seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
 
     def given(self) -> NewDecision:
-        """Convert the decision for the service."""
+        """Convert the decision to the `NewDecision` that the service takes."""
         cell = self.cell or WHOLE
         if self.take == "clear":
             return NewDecision(self.id, cell, None)
