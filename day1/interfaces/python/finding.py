@@ -66,8 +66,7 @@ def tool_of(operation: str) -> Tool:
         tool = TOOLSETS.tool(operation)
     if tool is None:
         raise UnknownTool(
-            f"There is no operation {operation[:80]!r}: the pages in docs/tools list those there "
-            "are.",
+            f"There is no operation {operation[:80]!r}: the pages in docs/tools list them all.",
             operation=operation[:80],
         )
     return tool

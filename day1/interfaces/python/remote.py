@@ -132,7 +132,7 @@ class RemoteCalls:
             try:
                 return self._http.request(**request, headers=headers)
             except (TypeError, ValueError) as exc:
-                raise InvalidRequest(f"An argument is no JSON: {exc}.") from exc
+                raise InvalidRequest(f"An argument cannot be sent as JSON: {exc}.") from exc
             except httpx.ConnectError as exc:
                 raise StoreUnavailable(
                     f"{self._address} does not answer: start `day1 serve` there, or check the "
@@ -171,8 +171,8 @@ def _checked(address: str) -> str:
         or "@" in url_parts.netloc
     ):
         raise InvalidRequest(
-            "The address of a server is http://HOST:PORT or https://HOST, and the token is given "
-            "as `token`.",
+            "This is not the address of a server: give http://HOST:PORT or https://HOST, without a "
+            "path, a query or a password, and the token as `token`.",
         )
     return f"{url_parts.scheme}://{url_parts.netloc}"
 

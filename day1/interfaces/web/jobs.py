@@ -57,7 +57,7 @@ def changed(visit: Visit) -> Response:
     """Pause or resume a schedule, or run its job now."""
     operation_name = _ACTIONS.get(visit.form.get("do", ""))
     if operation_name is None:
-        raise InvalidRequest(f"A schedule can do: {', '.join(_ACTIONS)}.")
+        raise InvalidRequest(f"Schedules have no such action: use {', '.join(_ACTIONS)}.")
     visit.call(operation_name, scheduleId=visit.form.get("schedule", ""))
     return visit.go(PAGE)
 

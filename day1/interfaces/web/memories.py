@@ -71,7 +71,11 @@ def row(visit: Visit) -> Response:
     except NotFound:
         shown_row, blame = None, None
     if shown_row is None and not history["versions"]:
-        raise NotFound(f"{row_id!r} was never on {branch_name!r}.", id=row_id, branch=branch_name)
+        raise NotFound(
+            f"The memory {row_id!r} was never on the branch {branch_name!r}.",
+            id=row_id,
+            branch=branch_name,
+        )
     return visit.page(
         "row.html",
         row=shown_row,

@@ -34,7 +34,9 @@ def owner_of(ctx: Context, request: Whose) -> Owner:
     wallet = ctx.caller.access.writes_as(request.agentWallet)
     device = request.haiId if request.scope == "local" else None
     if wallet is None and (request.userAddress is not None or device is not None):
-        raise missing("agentWallet", "is needed with `userAddress` and with `scope: local`")
+        raise missing(
+            "agentWallet", "is needed with `userAddress` and with `scope: local`: name the agent"
+        )
     return Owner(wallet, request.userAddress, device)
 
 
@@ -79,5 +81,5 @@ def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
     """
     own_text = without_frames(text).strip()
     if not own_text:
-        raise missing(field, "has no words beside quotations from memory")
+        raise missing(field, "has only quotations from memory: add words of your own")
     return own_text, secret_notes(ctx.limits.secrets, own_text)

@@ -76,7 +76,9 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
             )
         case "delete":
             if request.id is None:
-                raise InvalidRequest("Say by `id` which insight to delete.")
+                raise InvalidRequest(
+                    "`id` is missing: name the insight to delete; action=list shows the ids."
+                )
             write_context = write_here(ctx, request)
             row_id = row_id_of(request.id)
             delete_commit = delete(ctx.repo, write_context.branch, row_id, write_context.origin)

@@ -122,7 +122,7 @@ class UpsertMemory(Repeatable):
     def _each_once(self) -> "UpsertMemory":
         item_ids = [item.id for item in self.items if item.id is not None]
         if len(set(item_ids)) < len(item_ids):
-            raise ValueError("items must not have an id twice")
+            raise ValueError("items must not name the same id twice")
         return self
 
 
@@ -213,7 +213,7 @@ class MemoryQuery(Request):
     @model_validator(mode="after")
     def _something(self) -> "MemoryQuery":
         if self.text is None and self.embedding is None:
-            raise ValueError("needs a text, an embedding or both")
+            raise ValueError("a query needs `text`, `embedding` or both")
         return self
 
 

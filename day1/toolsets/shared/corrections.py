@@ -63,7 +63,9 @@ def corrected_columns(request: Corrected) -> dict[str, Cell]:
     }
     value_by_column |= _retention_columns(request)
     if not value_by_column:
-        raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
+        raise InvalidRequest(
+            f"No column to change is given: give at least one of {', '.join(_COLUMNS)}."
+        )
     refuse_marks(value_by_column)
     return value_by_column
 

@@ -40,7 +40,7 @@ def _structure(text: str) -> str:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"must not have {name}: JSON has no such number")
 
 
 class MessageGiven(Request):

@@ -133,7 +133,8 @@ def loops_get(_: Context, request: LoopsGet) -> MemoryLoopResponse:
     """Describe one loop."""
     if request.loopId not in _LOOPS:
         raise NotFound(
-            f"There is no loop of this id; there are {', '.join(_LOOPS)}.", loops=list(_LOOPS)
+            f"There is no loop {request.loopId!r}: use one of {', '.join(_LOOPS)}.",
+            loops=list(_LOOPS),
         )
     return MemoryLoopResponse(loop=_manifest(request.loopId))
 

@@ -238,7 +238,7 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
     message_roles_and_texts = {(message.role, message.content) for message in request.messages}
     for field, role, text in single_messages:
         if (role, text) not in message_roles_and_texts:
-            raise missing(field, "is no message of `messages`: give one of the two")
+            raise missing(field, "is not among `messages`: leave one of the two fields out")
     return request.messages
 
 

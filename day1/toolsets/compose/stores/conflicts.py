@@ -45,7 +45,10 @@ def conflicts_resolve(
 ) -> MemoryConflictResolveResponse:
     """Decide which of the memories that conflict counts; nothing open is no error."""
     if request.resolution in {"supersede", "merge"} and request.winningMemoryId is None:
-        raise missing("winningMemoryId", f"is needed to {request.resolution}")
+        raise missing(
+            "winningMemoryId",
+            f"is needed with `resolution: {request.resolution}`: name the memory that counts",
+        )
     owner = owner_of(ctx, request)
     decision = ConflictDecision(
         request.id, request.resolution, request.winningMemoryId, request.reason

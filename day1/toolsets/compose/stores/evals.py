@@ -42,7 +42,7 @@ class MemoryEvalTestCase(ComposeRequest):
     @model_validator(mode="after")
     def _expects(self) -> "MemoryEvalTestCase":
         if self.expected is None and self.expectedMemoryId is None:
-            raise ValueError("needs `expected` or `expectedMemoryId`")
+            raise ValueError("a test case needs `expected` or `expectedMemoryId`")
         return self
 
 

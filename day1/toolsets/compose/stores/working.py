@@ -112,7 +112,7 @@ def sessions_working_get(ctx: Context, request: WorkingSessionGet) -> SessionMem
     working_session = find_working(ctx.repo, branch, owner, request.sessionId, ctx.clock())
     if working_session is None:
         raise NotFound(
-            "There is no such working session: it ends 24 hours after the last write.",
+            "There is no such working session; a session ends 24 hours after its last write.",
             session_id=request.sessionId,
         )
     session_memory, read_state = _shown(ctx, branch.name, request, working_session)

@@ -63,7 +63,9 @@ def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionC
             sessionId=request.sessionId,
         )
     if compressed_session is None:
-        raise missing("sessionId", "names no session of this wallet that has words")
+        raise missing(
+            "sessionId", "names no session of this wallet with messages to summarize: check the id"
+        )
     branch_after = compressed_session.after
     return SessionCompressResponse(
         summary=str(compressed_session.row["fact_text"]),
@@ -107,7 +109,10 @@ def archives_sync(ctx: Context, request: ArchiveSyncRequest) -> ArchiveSyncRespo
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
     sync_result = sync_archive(ctx.repo, branch, owner, request.archiveId, ctx.pinning)
     if sync_result is None:
-        raise missing("archiveId", "names no archive of this wallet that has a file")
+        raise missing(
+            "archiveId",
+            "names no archive of this wallet with a file: give the id that its job answered",
+        )
     return ArchiveSyncResponse(
         ipfsHash=sync_result.cid,
         pinned=sync_result.pinned,

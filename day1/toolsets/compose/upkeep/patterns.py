@@ -250,7 +250,7 @@ def patterns_promote(
     """Make a skill of a valid pattern; it is unverified until somebody judges it."""
     counted_pattern, _ = _by_id(ctx, request.patternId, request.agentWallet)
     if counted_pattern is None:
-        raise missing("patternId", "names no pattern: `patterns_list` lists those there are")
+        raise missing("patternId", "names no pattern: `patterns_list` lists the patterns")
     if not counted_pattern.counts.valid:
         raise missing(
             "patternId", "names a pattern that is not valid: `patterns_validate` says why"

@@ -156,7 +156,10 @@ def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
     """Make a branch the default of your later calls."""
     head = ctx.caller.head
     if head is None:
-        raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
+        raise Refused(
+            "This client sends neither an id nor a token, so it has no HEAD: pass `branch` in each "
+            "call."
+        )
     head.move(branch_of(ctx, request.branch_name).name)
     return BranchSwitched(
         active_branch=request.branch_name, read=state_of(ctx, request.branch_name)

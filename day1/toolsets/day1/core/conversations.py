@@ -100,9 +100,13 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     """Add a message to a conversation, or begin one."""
     conversation_id = request.conversation_id
     if conversation_id is not None and request.title is not None:
-        raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
+        raise InvalidRequest(
+            "`title` is only for a new conversation: leave out `title` or `conversation_id`."
+        )
     if conversation_id is not None and request.space is not None:
-        raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
+        raise InvalidRequest(
+            "`space` is only for a new conversation: leave out `space` or `conversation_id`."
+        )
     calls_json = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls_json)
     happened_at = None if request.happened_at is None else parse(request.happened_at)

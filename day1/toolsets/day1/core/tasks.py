@@ -32,7 +32,7 @@ ObjectiveIndex = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
 
 def _within(number: int) -> int:
     if not -MAX_INTEGER <= number <= MAX_INTEGER:
-        raise ValueError("numbers must be within 2^53")
+        raise ValueError("must be a number from -2^53 to 2^53")
     return number
 
 

@@ -123,7 +123,9 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     """Judge a fact by evidence in memory, or record your own verdict on it."""
     has_own_verdict = request.verdict is not None or request.scores is not None
     if request.reason is not None and not has_own_verdict:
-        raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
+        raise InvalidRequest(
+            "`reason` is only for your own verdict: add `verdict` or `scores`, or leave it out."
+        )
     branch = writable(ctx, request.branch)
     fact_row = fact_on(ctx.repo, branch, request.fact_id)
     origin = origin_of(ctx, request, branch)

@@ -72,7 +72,7 @@ class EntryPut(WriteRequest):
     def _each_once(self) -> EntryPut:
         spaces_and_keys = {(entry.space, entry.key) for entry in self.entries}
         if len(spaces_and_keys) < len(self.entries):
-            raise ValueError("entries must not have a key of a space twice")
+            raise ValueError("entries must not name the same space and key twice")
         return self
 
 
@@ -205,7 +205,7 @@ class EntryFind(Request):
     @model_validator(mode="after")
     def _one_question(self) -> EntryFind:
         if self.query is not None and self.vector is not None:
-            raise ValueError("give a query or a vector, not both")
+            raise ValueError("`query` and `vector` cannot be given together: leave one out")
         return self
 
 

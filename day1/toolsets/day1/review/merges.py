@@ -183,7 +183,9 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     if action != "list":
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
-            raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
+            raise InvalidRequest(
+                "`id` is missing: name the held item to decide; action=list shows the ids."
+            )
         branch = writable(ctx, request.branch)
         new_columns = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         decision = HeldDecision(request.id, _DECISIONS[action], new_columns)
