@@ -106,8 +106,8 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
 
 
 def _says(row: dict[str, Any]) -> str:
-    any_side = row["theirs"] or row["ours"] or row["base"] or {}
-    return said({**any_side, "type": row["type"]})
+    existing_side = row["theirs"] or row["ours"] or row["base"] or {}
+    return said({**existing_side, "type": row["type"]})
 
 
 def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -229,31 +229,35 @@ def revert(visit: Visit) -> Response:
     """Show what the revert of a commit would change, or revert exactly that."""
     form = visit.form
     if visit.request.method == "GET":
-        commit, branch, return_path = (
+        commit_id, branch_name, return_path = (
             visit.asked("commit"),
             visit.asked("branch"),
             visit.asked("back"),
         )
     else:
-        commit, branch, return_path = form.get("commit"), form.get("branch"), form.get("back")
+        commit_id, branch_name, return_path = (
+            form.get("commit"),
+            form.get("branch"),
+            form.get("back"),
+        )
     problem: Conflict | None = None
     if visit.request.method == "POST":
         try:
             revert_answer = visit.call(
-                "memory_revert", commit=commit, branch=branch, expect=form.get("expect", "")
+                "memory_revert", commit=commit_id, branch=branch_name, expect=form.get("expect", "")
             )
             return visit.page(
-                "reverted.html", done=revert_answer, branch=branch, back=inside(return_path)
+                "reverted.html", done=revert_answer, branch=branch_name, back=inside(return_path)
             )
         except Conflict as exc:
             problem = exc
-    revert_preview = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
+    revert_preview = visit.call("memory_revert", commit=commit_id, branch=branch_name, preview=True)
     return visit.page(
         "revert.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
         seen=revert_preview,
-        commit=commit,
-        branch=branch,
+        commit=commit_id,
+        branch=branch_name,
         back=inside(return_path),
         problem=None if problem is None else str(problem),
     )

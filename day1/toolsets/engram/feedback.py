@@ -92,19 +92,19 @@ class Status(Response):
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
     """Count memories, indexed texts and judgments still due."""
     branch = branch_of(ctx)
-    status = status_of(ctx.repo, ctx.search, branch, ctx.clock())
+    memory_counts = status_of(ctx.repo, ctx.search, branch, ctx.clock())
     hints: list[Note] = []
-    if status.unrated:
-        hints.append(f"Shown and not judged yet: {', '.join(status.unrated[:_SOME])}.")
-    if status.indexed < status.memories:
+    if memory_counts.unrated:
+        hints.append(f"Shown and not judged yet: {', '.join(memory_counts.unrated[:_SOME])}.")
+    if memory_counts.indexed < memory_counts.memories:
         hints.append("`day1 search --wait` indexes what is left.")
     return Status(
-        memory_count=status.memories,
-        indexed_count=status.indexed,
+        memory_count=memory_counts.memories,
+        indexed_count=memory_counts.indexed,
         index_size=0 if ctx.caller.access.branches else ctx.search.index.size(),
-        pending_judgments=len(status.unrated),
+        pending_judgments=len(memory_counts.unrated),
         hints=hints,
-        read=read_of(status.read, branch.name),
+        read=read_of(memory_counts.read, branch.name),
     )
 
 

@@ -32,8 +32,8 @@ _POLICY: Final[dict[str, int | str]] = {
 
 def profile(ctx: Context) -> MemoryProfile:
     """Count what the caller's memory and workspace hold."""
-    subject = _subject(ctx)
-    branch_name, profile_totals = subject.seat.branch.name, profile_of(subject)
+    profile_subject = _subject(ctx)
+    branch_name, profile_totals = profile_subject.seat.branch.name, profile_of(profile_subject)
     namespace = namespace_of(ctx, branch_name)
     return MemoryProfile(
         status="ok",
@@ -56,8 +56,11 @@ def profile(ctx: Context) -> MemoryProfile:
 
 def readiness(ctx: Context) -> ReadinessShown:
     """Check all parts, and answer which ones work."""
-    subject = _subject(ctx)
-    branch_name, readiness_result = subject.seat.branch.name, check_readiness(subject)
+    profile_subject = _subject(ctx)
+    branch_name, readiness_result = (
+        profile_subject.seat.branch.name,
+        check_readiness(profile_subject),
+    )
     return ReadinessShown(
         status="degraded" if readiness_result.problems else "ready",
         checks=dict(readiness_result.checks),

@@ -37,18 +37,21 @@ _MOST_FIELDS: Final = 50
 
 def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     """Attend to a question, and answer with the evidence, the broadcast and the trace."""
-    seat = seat_of(ctx)
+    workspace_owner = seat_of(ctx)
     keywords = tuple(dict.fromkeys(arguments["keywords"] or ()))
     evidence_request = Attention(**{**arguments, "keywords": keywords})
-    task_question = evidence_request.question if seat.task_id is not None else None
+    task_question = evidence_request.question if workspace_owner.task_id is not None else None
     workspace_query = asked_by(ctx, task_question)
-    attention_result = attend(ctx, ctx.search, seat, workspace_query, evidence_request)
-    note_shown(ctx, attention_result.evidence.items, seat.branch.id)
+    attention_result = attend(ctx, ctx.search, workspace_owner, workspace_query, evidence_request)
+    note_shown(ctx, attention_result.evidence.items, workspace_owner.branch.id)
     workspace_places = attention_result.mind.workspace
     if attention_result.broadcast is None:
-        shown_broadcast, shown_places = None, places(ctx, seat, workspace_places, "conscious")
+        shown_broadcast, shown_places = (
+            None,
+            places(ctx, workspace_owner, workspace_places, "conscious"),
+        )
     else:
-        shown_broadcast = broadcast_shown(seat, attention_result.broadcast)
+        shown_broadcast = broadcast_shown(workspace_owner, attention_result.broadcast)
         shown_places = placed(
             workspace_places, attention_result.broadcast.round.found.memories, "conscious"
         )
@@ -69,22 +72,22 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
         broadcast=shown_broadcast,
         workspace=shown_places,
         trace=_trace(attention_result.trace),
-        read=_read(seat, attention_result.evidence),
+        read=_read(workspace_owner, attention_result.evidence),
     )
 
 
 def resolved(ctx: Context, question: str, planner: str, k: int) -> QuestionResolved:
     """Find the evidence for a question, and show it."""
-    seat = seat_of(ctx)
+    workspace_owner = seat_of(ctx)
     evidence = resolve(ctx, ctx.search, Question(question, k), planner)
     evidence_plan = _plan(evidence, 2 * k)
-    note_shown(ctx, evidence.items, seat.branch.id)
+    note_shown(ctx, evidence.items, workspace_owner.branch.id)
     return QuestionResolved(
         question=question,
         planner=planner,
         context_count=len(evidence_plan.evidence),
         evidence_plan=evidence_plan,
-        read=_read(seat, evidence),
+        read=_read(workspace_owner, evidence),
     )
 
 
@@ -127,15 +130,17 @@ def _shown(record: Record) -> MatchedRecord:
 
 def explained(ctx: Context) -> TraceExplained:
     """Explain the trace of the last question, with the answer as it may be shown now."""
-    seat = seat_of(ctx)
-    mind = mind_of(ctx.repo, seat)
-    if mind.trace is None:
+    workspace_owner = seat_of(ctx)
+    workspace_state = mind_of(ctx.repo, workspace_owner)
+    if workspace_state.trace is None:
         return TraceExplained(
             status="no_trace", message="No question was attended to yet: call gwt_attend first."
         )
-    trace = read_trace(mind.trace)
-    answer_text = answer_of(ctx, ctx.search, seat, asked_by(ctx), trace)
-    visible_memories = memories_of(ctx.repo, ctx.search, seat, sorted(trace.ids), asked_by(ctx))
+    trace = read_trace(workspace_state.trace)
+    answer_text = answer_of(ctx, ctx.search, workspace_owner, asked_by(ctx), trace)
+    visible_memories = memories_of(
+        ctx.repo, ctx.search, workspace_owner, sorted(trace.ids), asked_by(ctx)
+    )
     trace = trace.among_visible(visible_memories)
     return TraceExplained(
         status="ok",
@@ -146,8 +151,8 @@ def explained(ctx: Context) -> TraceExplained:
         pass_count=trace.passes,
         tool_call_count=len(trace.calls),
         phases=_phases(trace),
-        broadcast_bus=bus_shown(ctx, seat, mind),
-        explanation=_explanation(trace, mind, answer_text),
+        broadcast_bus=bus_shown(ctx, workspace_owner, workspace_state),
+        explanation=_explanation(trace, workspace_state, answer_text),
         trace=_trace(trace),
     )
 

@@ -126,14 +126,14 @@ def runtime_reset(ctx: Context) -> MemoryReset:
 
 def workspace_reset(ctx: Context) -> MemoryReset:
     """Empty the workspace of the caller."""
-    seat = seat_of(ctx)
-    cycle: Cycle = SeatCycle(ctx.repo, seat)
+    workspace_owner = seat_of(ctx)
+    item_remover: Cycle = SeatCycle(ctx.repo, workspace_owner)
     return MemoryReset(
         status="reset",
         scope="workspace",
         persistent_memory_deleted=False,
-        evicted_ids=list(cycle.evict_all()),
-        read=state_of(ctx, seat.branch.name),
+        evicted_ids=list(item_remover.evict_all()),
+        read=state_of(ctx, workspace_owner.branch.name),
     )
 
 

@@ -86,8 +86,10 @@ def asked_by(ctx: Context, question: str | None = None) -> Asked:
 
 def competed(ctx: Context, slots: int | None) -> Competed:
     """Let memories compete for the workspace; return the winners and change nothing."""
-    seat = seat_of(ctx)
-    workspace_round = compete_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat, slots))
+    workspace_owner = seat_of(ctx)
+    workspace_round = compete_now(
+        ctx.repo, ctx.search, workspace_owner, asked_by(ctx), rules_of(workspace_owner, slots)
+    )
     memory_standings = workspace_round.outcome.standings
     score_by_id = {standing.id: standing.score for standing in memory_standings}
     return Competed(
@@ -102,14 +104,16 @@ def competed(ctx: Context, slots: int | None) -> Competed:
         reason=_reason(workspace_round),
         reason_breakdown={standing.id: standing.reason for standing in memory_standings},
         explained=[_explained(workspace_round, standing) for standing in memory_standings],
-        read=_read(seat, workspace_round),
+        read=_read(workspace_owner, workspace_round),
     )
 
 
 def broadcast(ctx: Context) -> BroadcastText:
     """Fill the workspace with the winners of a competition, and return them as one text."""
-    seat = seat_of(ctx)
-    return broadcast_shown(seat, broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx)))
+    workspace_owner = seat_of(ctx)
+    return broadcast_shown(
+        workspace_owner, broadcast_now(ctx.repo, ctx.search, workspace_owner, asked_by(ctx))
+    )
 
 
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:

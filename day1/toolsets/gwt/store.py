@@ -77,7 +77,7 @@ def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     memory_type = checked_type(request.memory_type)
     notes = secret_notes(ctx.limits.secrets, request.content)
     write_context = write_here(ctx, request)
-    seat = seat_of(ctx, write_context.branch)
+    workspace_owner = seat_of(ctx, write_context.branch)
     tags = tuple(dict.fromkeys(request.tags or ()))
     new_item = NewItem(request.content, memory_type, tags, space=write_context.space)
     spaces = spaces_of(ctx, None)
@@ -85,12 +85,12 @@ def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
         write_context, new_item, request.link_to or (), spaces, request.request_id
     )
     item, now = stored_item.item, ctx.clock()
-    mind = admit(ctx.repo, seat, (item.id,), now)
+    workspace_state = admit(ctx.repo, workspace_owner, (item.id,), now)
     branch_after, branch_name = stored_item.after, write_context.branch.name
     return ItemStored(
         id=item.id,
         memory_type=item.memory_type,
-        activation_state=mind.state_of(item.id),
+        activation_state=workspace_state.state_of(item.id),
         linked_to=list(stored_item.linked),
         tags=item.tags,
         status="stored",
@@ -190,19 +190,19 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     from day1.services.workspace.items import find_items, links_on_branch  # noqa: PLC0415 - as above
 
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)
-    seat, now = seat_of(ctx), ctx.clock()
+    workspace_owner, now = seat_of(ctx), ctx.clock()
     found_items = find_items(ctx, ctx.search, request.query, request.k, memory_type)
     if request.admit and found_items.ids:
-        mind = change_mind(
+        workspace_state = change_mind(
             ctx.repo,
-            seat,
+            workspace_owner,
             lambda mind: mind.found(found_items.ids, now).admitted(found_items.ids, now),
             now,
         )
     else:
-        mind = mind_of(ctx.repo, seat)
+        workspace_state = mind_of(ctx.repo, workspace_owner)
     linked_ids_by_item = links_on_branch(ctx, found_items.ids)
-    note_shown(ctx, found_items.ids, seat.branch.id)
+    note_shown(ctx, found_items.ids, workspace_owner.branch.id)
     hit_by_id = {str(hit.row["id"]): hit for hit in found_items.answer.hits}
     whole_texts = [hit_by_id[row_id].text for row_id in found_items.ids]
     quoted_texts = texts_of(ctx, request.query, whole_texts, full=request.full)
@@ -212,8 +212,10 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
                 id=item.id,
                 content=quoted_text.text,
                 memory_type=item.memory_type,
-                activation_state=mind.state_of(item.id),
-                activation_level=round(activation(item.created_at, mind.uses.get(item.id), now), 6),
+                activation_state=workspace_state.state_of(item.id),
+                activation_level=round(
+                    activation(item.created_at, workspace_state.uses.get(item.id), now), 6
+                ),
                 linked_ids=list(linked_ids_by_item[item.id]),
                 tags=item.tags,
                 admitted=request.admit,
@@ -222,7 +224,7 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
             )
             for item, quoted_text in zip(found_items.items, quoted_texts.texts, strict=True)
         ],
-        read=read_found(seat.branch.name, found_items.answer, quoted_texts.notes),
+        read=read_found(workspace_owner.branch.name, found_items.answer, quoted_texts.notes),
     )
 
 

@@ -165,7 +165,8 @@ def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
     if not hidden:
         return []
     hidden_text = ", ".join(
-        f"{memory_id} ({state})" for memory_id, state in list(hidden.items())[:_MAX_NAMED]
+        f"{memory_id} ({memory_state})"
+        for memory_id, memory_state in list(hidden.items())[:_MAX_NAMED]
     )
     more_text = f" and {len(hidden) - _MAX_NAMED} more" if len(hidden) > _MAX_NAMED else ""
     return [
@@ -254,19 +255,19 @@ class MemoryMatches(Response):
 
 def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     """Find texts of one namespace; memory_search looks through all."""
-    branch, query = branch_of(ctx), request.query
+    branch, request_query = branch_of(ctx), request.query
     memory_query = Wanted(
         (space_of(request.namespace),),
         ctx.clock(),
-        query.text,
-        query.embedding,
-        query.k or 10,
-        query.filter or {},
+        request_query.text,
+        request_query.embedding,
+        request_query.k or 10,
+        request_query.filter or {},
     )
     matches, search_answer = matching(Where(ctx.search, branch.name, branch.id), memory_query)
     note_shown(ctx, (match.row["id"] for match in matches), branch.id)
     found_texts = [match.text for match in matches]
-    quoted_texts = texts_of(ctx, query.text or "", found_texts, full=request.full)
+    quoted_texts = texts_of(ctx, request_query.text or "", found_texts, full=request.full)
     return MemoryMatches(
         matches=[
             _shown(*match_and_text)

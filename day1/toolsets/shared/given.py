@@ -60,8 +60,8 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
     Raises:
         InvalidRequest: `value` is empty, or a column is not of that cell or breaks a rule.
     """
-    model = _MODEL_BY_KIND[kind]
-    allowed_columns = set(model.model_fields) & set(kind.group(cell))
+    columns_model = _MODEL_BY_KIND[kind]
+    allowed_columns = set(columns_model.model_fields) & set(kind.group(cell))
     if not value or not allowed_columns.issuperset(value):
         column_names = (
             ", ".join(column for column in kind.group(WHOLE) if column in allowed_columns)
@@ -71,9 +71,9 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
             f"`value` for {cell!r} of a {kind.name} gives one or more of: {column_names}."
         )
     try:
-        checked_columns = model.model_validate(dict(value)).model_dump(exclude_unset=True)
+        checked_columns = columns_model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
-        raise invalid("The columns in `value`", model, exc) from exc
+        raise invalid("The columns in `value`", columns_model, exc) from exc
     refuse_marks(checked_columns)
     return {
         column: canonical(cell_value) if isinstance(cell_value, dict) else cell_value

@@ -117,9 +117,9 @@ def items_get(ctx: Context, request: MemoryItemRequest) -> MemoryItemResponse:
         memory_row = item_of(reading, owner.spaces, request.id, ctx.clock()).row
         read_state = read_of(reading, branch.name)
     vector = _vector(ctx, memory_row) if request.includeEmbedding else None
-    item = _shown(ctx, branch, memory_row, owner, vector)
+    shown_item = _shown(ctx, branch, memory_row, owner, vector)
     note_shown(ctx, [request.id], branch.id)
-    return MemoryItemResponse(item=item, read=read_state)
+    return MemoryItemResponse(item=shown_item, read=read_state)
 
 
 def items_update(ctx: Context, request: MemoryItemUpdateRequest) -> MemoryItemUpdateResponse:
@@ -207,9 +207,9 @@ def _vector(ctx: Context, row: Row) -> list[float] | None:
         return given_vector.from_kept(str(kept_vector))
     if embedder is None or is_secret(row):
         return None
-    text = text_of(row.get("fact_text")) or text_of(row.get("content")) or ""
+    memory_text = text_of(row.get("fact_text")) or text_of(row.get("content")) or ""
     try:
-        vector: list[float] = text_vectors(embedder, [text]).vectors[0].tolist()
+        vector: list[float] = text_vectors(embedder, [memory_text]).vectors[0].tolist()
     except EmbedderUnavailable:
         return None
     return vector
