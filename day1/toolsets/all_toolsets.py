@@ -36,10 +36,10 @@ LISTS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "core14": tuple(CORE.tools[name] for name in _DAILY),
     "combined": COMBINED,
 }
-"""Named lists of tools: what an agent needs daily, for clients that pay for each tool in their
-context (docs/tools), and the tools of all products."""
+"""Name of a list -> its tools: `core14` has what an agent needs daily, for clients that pay for
+each tool in their context (docs/tools); `combined` has the tools of all products."""
 FORMER: Final[Mapping[str, str]] = {"seeds": "combined"}
-"""Name of a list in version 0.1 -> its name now; accepted until the version after this one."""
+"""Old name of a list (version 0.1) -> its present name; old names work until the next version."""
 DEFAULT: Final = "core"
 EVERYTHING: Final = "core,review,browse"
 """day1's own tools for agents. The tools for tokens are left out: they are an operator's work."""

@@ -57,13 +57,20 @@ class Hits(Response):
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
     day1_request = request.model_copy(update={"space": _space(request)})
-    branch, answer = core.searched(ctx, day1_request)
-    texts = texts_of(
-        ctx, request.query, [hit.text for hit in answer.hits], full=request.full, again=core.FULL
+    branch, search_answer = core.searched(ctx, day1_request)
+    quoted_texts = texts_of(
+        ctx,
+        request.query,
+        [hit.text for hit in search_answer.hits],
+        full=request.full,
+        again=core.FULL,
     )
     return Hits(
-        result=[_shown(*both) for both in zip(answer.hits, texts.texts, strict=True)],
-        read=read_found(branch, answer, texts.notes),
+        result=[
+            _shown(*hit_and_text)
+            for hit_and_text in zip(search_answer.hits, quoted_texts.texts, strict=True)
+        ],
+        read=read_found(branch, search_answer, quoted_texts.notes),
     )
 
 
@@ -73,23 +80,23 @@ def _space(request: MemorySearch) -> str | None:
     Raises:
         InvalidRequest: the request names two different spaces.
     """
-    project = space_of(request.project)
-    if project is not None and request.space not in {None, project}:
+    project_space = space_of(request.project)
+    if project_space is not None and request.space not in {None, project_space}:
         problem = "names another space than `space`: give one of the two"
         raise InvalidRequest(
             f"memory_search: `project` {problem}.",
             problems=[{"argument": "project", "problem": problem}],
         )
-    return project or request.space
+    return project_space or request.space
 
 
 def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
-    lesson = lesson_fields(hit.row, text) if hit.kind is FACT else {}
-    return MemoryHit(**dict(core.shown_hit(hit, text)), **lesson)
+    lesson_values = lesson_fields(hit.row, text) if hit.kind is FACT else {}
+    return MemoryHit(**dict(core.shown_hit(hit, text)), **lesson_values)
 
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
-    """Shorten a hit as day1's search does, without a lesson's parts, which its text repeats."""
+    """Shorten a hit as day1's search does, and drop a lesson's parts: its text repeats them."""
     part_names = {"context", "action", "result"}
     return {name: value for name, value in core.in_brief(hit).items() if name not in part_names}
 
@@ -112,14 +119,14 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
         ValueError: `decided` does not name exactly the tools that two toolsets have.
     """
     tools_by_name: dict[str, list[Tool]] = {}
-    for owner in toolsets:
-        for name, tool in owner.tools.items():
+    for owning_toolset in toolsets:
+        for name, tool in owning_toolset.tools.items():
             tools_by_name.setdefault(name, []).append(tool)
     clashing_names = {name for name, tools in tools_by_name.items() if len(tools) > 1}
     if clashing_names != decided.keys():
-        names = ", ".join(sorted(clashing_names ^ decided.keys()))
+        misfits = ", ".join(sorted(clashing_names ^ decided.keys()))
         raise ValueError(
-            f"Decide on one tool for each name that two toolsets have, and for no other: {names}."
+            f"Decide on one tool for each name that two toolsets have, and for no other: {misfits}."
         )
     return tuple(decided.get(name, tools[0]) for name, tools in tools_by_name.items())
 

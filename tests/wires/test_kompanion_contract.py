@@ -140,7 +140,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
         "id twice",
     ),
     ("upsert_memory", {**METAL, "items": [{"text": "a"}] * 1_001}, "items"),
-    ("search_memory", {**METAL, "query": {}}, "text, an embedding"),
+    ("search_memory", {**METAL, "query": {}}, "a query needs"),
     ("search_memory", {**METAL, "query": {"text": "a", "k": 0}}, "query.k"),
     ("search_memory", {**METAL, "query": {"embedding": [0.0] * 384}}, "query.embedding"),
     ("search_memory", {**METAL, "query": {"embedding": [1, 2, 3]}}, "3 numbers"),

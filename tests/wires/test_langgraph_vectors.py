@@ -155,7 +155,7 @@ def test_entries_are_found_by_a_query_or_a_vector(memory: day1.Memory) -> None:
         ("l", -0.707),
     ]
     assert entries.total == 2
-    with pytest.raises(errors.InvalidRequest, match="not both"):
+    with pytest.raises(errors.InvalidRequest, match="cannot be given together"):
         memory.entries(query="n", vector=[1.0, 0.0])
     wrong: list[list[list[float]]] = [[[1.0], [1.0, 2.0]], [], [[]], [[0.0, 0.0]], [[1.0] * 4_097]]
     for vectors in wrong:

@@ -27,7 +27,7 @@ ASK: Final = "The MCP server day1 answers memory_session_context and memory_sear
 
 
 def nothing(client: str) -> str:
-    """Return the answer that tells a client nothing."""
+    """Return the empty answer, in the form that a client reads."""
     return "{}" if client in _JSON else ""
 
 
@@ -50,15 +50,15 @@ def primed(prime: Prime, stamp: Any) -> str:
 
     `stamp` is the present stamp of the store.
     """
-    lines = [ABOUT]
+    intro_lines = [ABOUT]
     if prime.stamp != stamp:
-        lines.append(
+        intro_lines.append(
             "The memory has changed since this was made, so some of it may be out of date."
         )
-    commit = "".join(filter(str.isalnum, prime.at))[:12]
+    short_commit = "".join(filter(str.isalnum, prime.at))[:12]
     return _marked(
-        f' branch="{_plain(prime.branch)}" commit="{commit}"',
-        [*lines, *lines_of(prime.text[:MOST])],
+        f' branch="{_plain(prime.branch)}" commit="{short_commit}"',
+        [*intro_lines, *lines_of(prime.text[:MOST])],
     )
 
 
@@ -72,11 +72,11 @@ def unprimed(branch: str) -> str:
 
 def forked(text: str) -> str:
     """Append what a forked session needs to know about its branch."""
-    lines = (
+    fork_lines = (
         "This session is a fork: what hooks note of it goes to a branch of its own below fork/.",
         "The tools of day1 stay on the branch where they are; memory_branch_switch changes that.",
     )
-    return "\n".join([text, *lines])
+    return "\n".join([text, *fork_lines])
 
 
 def _plain(name: str) -> str:

@@ -34,14 +34,19 @@ _CHUNK: Final = 1024 * 1024
 def run(arguments: Sequence[str]) -> NoReturn:
     """Take an event from stdin, print the answer and exit with 0."""
     try:
-        start = time.monotonic()
-        for number in (signal.SIGINT, signal.SIGHUP):  # a closed terminal must not lose the event
-            signal.signal(number, signal.SIG_IGN)
+        start_time = time.monotonic()
+        for signal_number in (
+            signal.SIGINT,
+            signal.SIGHUP,
+        ):  # a closed terminal must not lose the event
+            signal.signal(signal_number, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, CLOCK_S)
         event, client = _event_and_client(arguments)
-        data = _stdin(start + _READ_S)
-        answer = _in_a_child(lambda: _answer(event, client, data), start + CLOCK_S * 0.9)
+        stdin_bytes = _stdin(start_time + _READ_S)
+        answer = _in_a_child(
+            lambda: _answer(event, client, stdin_bytes), start_time + CLOCK_S * 0.9
+        )
         _write_answer((answer or answers.nothing(client)).encode())
     except BaseException:  # noqa: BLE001, S110 - a hook reports no failure
         pass
@@ -53,13 +58,13 @@ def _event_and_client(arguments: Sequence[str]) -> tuple[str, str]:
     """Read the event and the client from the arguments; a missing one is empty."""
     event = client = ""
     remaining_arguments = iter(arguments)
-    for word in remaining_arguments:
-        if word == "--client":
+    for argument in remaining_arguments:
+        if argument == "--client":
             client = next(remaining_arguments, "")
-        elif word.startswith("--client="):
-            client = word.partition("=")[2]
-        elif not word.startswith("-"):
-            event = event or word
+        elif argument.startswith("--client="):
+            client = argument.partition("=")[2]
+        elif not argument.startswith("-"):
+            event = event or argument
     return event, client
 
 
@@ -67,20 +72,22 @@ def _stdin(until: float) -> bytes:
     """Read stdin until it ends, is a whole document, or time is up; empty if it is too long."""
     if os.isatty(0):
         return b""
-    parts: list[bytes] = []
-    size = 0
-    while (remaining := until - time.monotonic()) > 0:
-        is_whole = bool(parts) and parts[-1].rstrip().endswith(b"}")
-        ready, _, _ = select.select([0], [], [], min(remaining, _IDLE_S) if is_whole else remaining)
-        if not ready and is_whole and _is_sound(b"".join(parts)):
+    chunks: list[bytes] = []
+    byte_count = 0
+    while (remaining_seconds := until - time.monotonic()) > 0:
+        may_be_complete = bool(chunks) and chunks[-1].rstrip().endswith(b"}")
+        readable_fds, _, _ = select.select(
+            [0], [], [], min(remaining_seconds, _IDLE_S) if may_be_complete else remaining_seconds
+        )
+        if not readable_fds and may_be_complete and _is_sound(b"".join(chunks)):
             break
-        part = os.read(0, _CHUNK) if ready else b""
-        if ready and not part:
+        chunk = os.read(0, _CHUNK) if readable_fds else b""
+        if readable_fds and not chunk:
             break
-        size += len(part)
-        if size <= _MOST_READ and part:
-            parts.append(part)
-    return b"".join(parts) if size <= _MOST_READ else b""
+        byte_count += len(chunk)
+        if byte_count <= _MOST_READ and chunk:
+            chunks.append(chunk)
+    return b"".join(chunks) if byte_count <= _MOST_READ else b""
 
 
 def _is_sound(data: bytes) -> bool:
@@ -95,35 +102,35 @@ def _is_sound(data: bytes) -> bool:
 
 def _in_a_child(work: Callable[[], str], until: float) -> str:
     """Run some work in a child and return its text; empty if it fails or takes too long."""
-    reads, writes = os.pipe()
+    read_fd, write_fd = os.pipe()
     try:
-        child = os.fork()
+        child_pid = os.fork()
     except OSError:  # no process is left: do it here
         return work()
-    if not child:
-        _run_as_child(work, writes)
-    os.close(writes)
-    parts: list[bytes] = []
-    while (remaining := until - time.monotonic()) > 0:
-        ready, _, _ = select.select([reads], [], [], remaining)
-        part = os.read(reads, _CHUNK) if ready else b""
-        if ready and not part:
-            return b"".join(parts).decode()
-        parts.append(part)
+    if not child_pid:
+        _run_as_child(work, write_fd)
+    os.close(write_fd)
+    chunks: list[bytes] = []
+    while (remaining_seconds := until - time.monotonic()) > 0:
+        readable_fds, _, _ = select.select([read_fd], [], [], remaining_seconds)
+        chunk = os.read(read_fd, _CHUNK) if readable_fds else b""
+        if readable_fds and not chunk:
+            return b"".join(chunks).decode()
+        chunks.append(chunk)
     return ""
 
 
 def _run_as_child(work: Callable[[], str], writes: int) -> NoReturn:
-    """Close the client's pipes, for whose end it waits, then do the work and write its text."""
+    """Close the standard streams that the client waits for, then do the work and write its text."""
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, _ALONE_S)
-        null_device = os.open(os.devnull, os.O_RDWR)
-        for handle in (0, 1, 2):
-            os.dup2(null_device, handle)
-        answer = work().encode()
-        while answer:
-            answer = answer[os.write(writes, answer) :]
+        null_fd = os.open(os.devnull, os.O_RDWR)
+        for standard_fd in (0, 1, 2):
+            os.dup2(null_fd, standard_fd)
+        unwritten_bytes = work().encode()
+        while unwritten_bytes:
+            unwritten_bytes = unwritten_bytes[os.write(writes, unwritten_bytes) :]
     except BaseException:  # noqa: BLE001, S110 - the parent then gets no text
         pass
     finally:

@@ -37,9 +37,9 @@ class Call:
     def answer(self, store: OpenStore, who: Who) -> Response:
         """Make the call; return its answer with worded notes."""
         answer = self.tool.answer(_context(store, who), self.arguments)
-        say = self.tool.wording(call_of)
-        worded: Response = reworded(answer, lambda note: _worded(note, say))
-        return worded
+        word_step = self.tool.wording(call_of)
+        worded_answer: Response = reworded(answer, lambda note: _worded(note, word_step))
+        return worded_answer
 
     def answer_plainly(self, store: OpenStore, who: Who) -> dict[str, Any]:
         """Make the call; return its answer as JSON."""
@@ -69,7 +69,7 @@ def _worded(note: str | Advice, say: Say) -> str:
 
 @contextmanager
 def in_python() -> Iterator[None]:
-    """Put the advice of an error in the words of Python."""
+    """Reword the advice of errors from the block as calls in Python."""
     try:
         yield
     except Day1Error as exc:

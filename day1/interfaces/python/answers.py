@@ -11,17 +11,17 @@ from pydantic import BaseModel
 from day1.errors import Advice
 
 Reword = Callable[[str | Advice], str]
-"""The function that words a note."""
+"""A function that returns the text of a note or of an advice."""
 
 
 def reworded(answer: BaseModel, reword: Reword) -> Any:
     """Return an answer whose notes, and those of its parts, are texts in other words."""
-    updates = {
-        name: value
-        for name in _noted(type(answer))
-        if (value := _changed(getattr(answer, name), reword)) is not None
+    new_value_by_field = {
+        field_name: new_value
+        for field_name in _noted(type(answer))
+        if (new_value := _changed(getattr(answer, field_name), reword)) is not None
     }
-    return answer.model_copy(update=updates) if updates else answer
+    return answer.model_copy(update=new_value_by_field) if new_value_by_field else answer
 
 
 def _changed(value: Any, reword: Reword) -> Any:

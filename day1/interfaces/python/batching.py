@@ -172,8 +172,8 @@ class Batch(Handle):
             space: the space; default: that of the handle, else none.
             expect_revision: the `revision` that was read.
         """
-        expected = plain({"expect_revision": expect_revision})
-        self._changes.append({"action": "delete", **place(key, space), **expected})
+        revision_argument = plain({"expect_revision": expect_revision})
+        self._changes.append({"action": "delete", **place(key, space), **revision_argument})
 
     def _then(self, action: str, /, **arguments: Any) -> None:
         self._changes.append({"action": action, **plain(arguments)})

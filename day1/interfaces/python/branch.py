@@ -192,9 +192,11 @@ class Branch(Traces, Writes):
             UnknownBranch: one of the branches does not exist.
             InvalidRequest: a choice does not fit its row.
         """
-        request = merge_request(self.name, into or self._home, strategy, items, choices)
-        plan: Plan = self._ask("memory_merge_preview", **request, hold_duplicates=hold_duplicates)
-        return Preview(self._calls, self.branch(into or self._home)._who, plan, request)
+        merge_arguments = merge_request(self.name, into or self._home, strategy, items, choices)
+        plan: Plan = self._ask(
+            "memory_merge_preview", **merge_arguments, hold_duplicates=hold_duplicates
+        )
+        return Preview(self._calls, self.branch(into or self._home)._who, plan, merge_arguments)
 
     def merge(
         self,
@@ -221,8 +223,10 @@ class Branch(Traces, Writes):
             BranchProtected: the target takes no such merge.
             UnknownBranch: one of the branches does not exist.
         """
-        request = merge_request(self.name, into or self._home, strategy, items, choices)
-        answer: BranchMerged = self._ask("memory_branch_merge", **request, expect=expect, **signed)
+        merge_arguments = merge_request(self.name, into or self._home, strategy, items, choices)
+        answer: BranchMerged = self._ask(
+            "memory_branch_merge", **merge_arguments, expect=expect, **signed
+        )
         return Merge(self._calls, self.branch(into or self._home)._who, answer)
 
     def held(self) -> Results[Held]:
@@ -232,9 +236,9 @@ class Branch(Traces, Writes):
             UnknownBranch: the branch does not exist.
         """
         answer: HeldAnswer = self._ask("memory_held", action="list")
-        items = [Held(self._calls, self._who, item) for item in answer.items]
-        read: Any = answer.read  # a list has it
-        return Results(items, read)
+        held_items = [Held(self._calls, self._who, item) for item in answer.items]
+        read_state: Any = answer.read  # a list has it
+        return Results(held_items, read_state)
 
     def review(
         self,
@@ -255,7 +259,7 @@ class Branch(Traces, Writes):
         Raises:
             UnknownBranch: one of the branches does not exist.
         """
-        state: ReviewState = self._ask(
+        review_state: ReviewState = self._ask(
             "review_open",
             source_branch=self.name,
             target_branch=into or self._home,
@@ -263,7 +267,7 @@ class Branch(Traces, Writes):
             description=description,
             **signed,
         )
-        return Review(self._calls, self._who, state)
+        return Review(self._calls, self._who, review_state)
 
     def reviews(
         self, status: Literal["open", "merged", "closed", "all"] = "open", *, limit: int = 20
@@ -278,7 +282,7 @@ class Branch(Traces, Writes):
             UnknownBranch: the branch does not exist.
         """
         answer: Reviews = self._ask("review_list", status=status, limit=limit, branch=self.name)
-        reviews = [Review(self._calls, self._who, state) for state in answer.result]
+        reviews = [Review(self._calls, self._who, review_item) for review_item in answer.result]
         return Results(reviews, answer.read)
 
     def revert(

@@ -15,7 +15,7 @@ from day1.model.values.parts import MOST_VALUE, TooLong
 
 
 def place(key: str, space: SpaceName | None) -> dict[str, Any]:
-    """Return the place of an entry."""
+    """Return the arguments that name an entry: its key and its space."""
     return plain({"key": key, "space": space})
 
 
@@ -26,21 +26,25 @@ def new_entry(
     ttl: float | timedelta | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return an entry to put.
+    """Check the value of an entry, and return the arguments that put it.
 
     Raises:
         InvalidRequest: the value is no JSON.
         ValueTooLarge: it is longer than an entry may be.
     """
-    given: object = value  # callers without a type checker may give anything
-    as_dict = dict(given) if isinstance(given, Mapping) else given
+    untyped_value: object = value  # callers without a type checker may give anything
+    plain_value = dict(untyped_value) if isinstance(untyped_value, Mapping) else untyped_value
     try:
-        as_kept(as_dict, MOST_VALUE)
+        as_kept(plain_value, MOST_VALUE)
     except TooLong as exc:
         raise value_too_large(str(key)) from exc
     except ValueError as exc:
         raise InvalidRequest(
             f"value: {exc}.", problems=[{"argument": "value", "problem": str(exc)}]
         ) from exc
-    seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
-    return {**place(key, space), "value": as_dict, **plain({"ttl_seconds": seconds, **options})}
+    ttl_seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
+    return {
+        **place(key, space),
+        "value": plain_value,
+        **plain({"ttl_seconds": ttl_seconds, **options}),
+    }

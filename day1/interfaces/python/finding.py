@@ -47,7 +47,7 @@ _ELSEWHERE: Final = {
         "review_show",
     ),
 }
-"""The operations that methods call, by the toolset that has them; all others are in `core`."""
+"""Toolset -> its operations that methods call; operations that are not listed are in `core`."""
 _TOOLSET_BY_NAME: Final = {name: toolset for toolset, names in _ELSEWHERE.items() for name in names}
 
 
@@ -66,8 +66,7 @@ def tool_of(operation: str) -> Tool:
         tool = TOOLSETS.tool(operation)
     if tool is None:
         raise UnknownTool(
-            f"There is no operation {operation[:80]!r}: the pages in docs/tools list those there "
-            "are.",
+            f"There is no operation {operation[:80]!r}: the pages in docs/tools list them all.",
             operation=operation[:80],
         )
     return tool

@@ -35,9 +35,9 @@ class Memory(Branch):
         Raises:
             UnknownBranch: the branch does not exist.
         """
-        nothing = {"before": "0001-01-01"}  # so no memory counts as found
+        empty_time_range = {"before": "0001-01-01"}  # so no memory counts as found
         answer: Hits = self._ask(
-            "memory_search", query="settle", limit=1, wait=True, time_range=nothing
+            "memory_search", query="settle", limit=1, wait=True, time_range=empty_time_range
         )
         return [str(note) for note in answer.read.notes]
 

@@ -170,12 +170,12 @@ class Preview(Handle):
             PlanChanged: one of the branches changed since; preview again.
             BranchProtected: the target takes no such merge.
         """
-        request = dict(self._request)
+        merge_arguments = dict(self._request)
         if choices is None:
-            request["expect"] = self.digest
+            merge_arguments["expect"] = self.digest
         else:
-            request["choices"] = choices
-        answer: BranchMerged = self._ask("memory_branch_merge", **request, **signed)
+            merge_arguments["choices"] = choices
+        answer: BranchMerged = self._ask("memory_branch_merge", **merge_arguments, **signed)
         return Merge(self._calls, self._who, answer)
 
     def __repr__(self) -> str:

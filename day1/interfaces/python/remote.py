@@ -50,9 +50,9 @@ class RemoteCalls:
             StoreUnavailable: it does not answer.
         """
         self._address = _checked(address)
-        bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
+        auth_headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._has_token = token is not None
-        self._http = httpx.Client(base_url=self._address, headers=bearer, timeout=_TIMEOUT)
+        self._http = httpx.Client(base_url=self._address, headers=auth_headers, timeout=_TIMEOUT)
         self._lifetime = Lifetime(self, self._http.close)
         try:
             self.ask("memory_log", {"limit": 1}, who)
@@ -70,17 +70,17 @@ class RemoteCalls:
     def ask(self, operation: str, arguments: Mapping[str, Any], who: Who) -> Response:
         """Call an operation: see `Calls.ask`."""
         tool = tool_of(operation)
-        body = self._body(tool, arguments, who)
+        answer_json = self._body(tool, arguments, who)
         try:
-            answer: Response = tool.operation.response.model_validate(body)
+            answer: Response = tool.operation.response.model_validate(answer_json)
         except ValidationError as exc:
             raise StoreVersionUnknown(
                 f"The answer of {self._address} to {operation} has a form that this version of "
                 "day1 does not know: use the same version on both sides.",
                 operation=operation,
             ) from exc
-        worded: Response = reworded(answer, lambda note: from_http(str(note)))
-        return worded
+        worded_answer: Response = reworded(answer, lambda note: from_http(str(note)))
+        return worded_answer
 
     def ask_plainly(self, operation: str, arguments: Mapping[str, Any], who: Who) -> dict[str, Any]:
         """Call an operation and return its answer as JSON: see `Calls.ask_plainly`."""
@@ -94,21 +94,25 @@ class RemoteCalls:
     def _body(self, tool: Tool, arguments: Mapping[str, Any], who: Who) -> Any:
         """Call a tool by its first route; return the answer as JSON."""
         route = next(
-            each for each in tool.toolset.served_routes if each.binding.operation == tool.name
+            served_route
+            for served_route in tool.toolset.served_routes
+            if served_route.binding.operation == tool.name
         )
         with self._lifetime.using():
             arguments = repeatable(tool, arguments)
-            tries = (
+            max_tries = (
                 _TRIES if "request_id" in arguments or tool.operation.effect is Effect.READ else 1
             )
-            reply = self._send(_request(tool, route, arguments), _headers(who), tries)
+            http_response = self._send(_request(tool, route, arguments), _headers(who), max_tries)
         try:
-            body = reply.json() if reply.content else {}
+            body = http_response.json() if http_response.content else {}
         except ValueError:
             body = None
-        if reply.status_code >= _FAILED:
-            raise error_of(body, reply.status_code, self._address, has_token=self._has_token)
-        if body is None or reply.status_code >= _REDIRECTED:
+        if http_response.status_code >= _FAILED:
+            raise error_of(
+                body, http_response.status_code, self._address, has_token=self._has_token
+            )
+        if body is None or http_response.status_code >= _REDIRECTED:
             raise NotAStore(
                 f"{self._address} answers, but not as `day1 serve` does: check the address.",
                 address=self._address,
@@ -128,7 +132,7 @@ class RemoteCalls:
             try:
                 return self._http.request(**request, headers=headers)
             except (TypeError, ValueError) as exc:
-                raise InvalidRequest(f"An argument is no JSON: {exc}.") from exc
+                raise InvalidRequest(f"An argument cannot be sent as JSON: {exc}.") from exc
             except httpx.ConnectError as exc:
                 raise StoreUnavailable(
                     f"{self._address} does not answer: start `day1 serve` there, or check the "
@@ -140,14 +144,14 @@ class RemoteCalls:
                     raise self._unfinished(request) from exc
 
     def _unfinished(self, request: Mapping[str, Any]) -> StoreUnavailable:
-        """Build the error for a call of which nobody knows whether it took effect."""
+        """Build the error for a broken call that may or may not have taken effect."""
         request_id = request.get("json", {}).get("request_id")
         if request_id is None:
-            again = "call again."
+            advice = "call again."
         else:
-            again = f"call again with request_id={request_id!r}, and it takes effect once."
+            advice = f"call again with request_id={request_id!r}, and it takes effect once."
         return StoreUnavailable(
-            f"{self._address} did not finish its answer; the call may have taken effect: {again}",
+            f"{self._address} did not finish its answer; the call may have taken effect: {advice}",
             address=self._address,
             request_id=request_id,
         )
@@ -159,44 +163,51 @@ def _checked(address: str) -> str:
     Raises:
         InvalidRequest: it has no host, or more than a host and a port.
     """
-    parts = urlsplit(address)
-    if not parts.hostname or parts.path.strip("/") or parts.query or "@" in parts.netloc:
+    url_parts = urlsplit(address)
+    if (
+        not url_parts.hostname
+        or url_parts.path.strip("/")
+        or url_parts.query
+        or "@" in url_parts.netloc
+    ):
         raise InvalidRequest(
-            "The address of a server is http://HOST:PORT or https://HOST, and the token is given "
-            "as `token`.",
+            "This is not the address of a server: give http://HOST:PORT or https://HOST, without a "
+            "path, a query or a password, and the token as `token`.",
         )
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{url_parts.scheme}://{url_parts.netloc}"
 
 
 def _headers(who: Who) -> dict[bytes, bytes]:
     """Build the headers that name the caller; names may be in any script."""
-    names = {
+    name_by_header = {
         b"Day1-Branch": who.branch,
         b"Day1-Agent-Id": who.agent,
         b"Day1-Session-Id": who.session,
         b"Day1-Task-Id": who.task,
         b"Day1-Space": who.space,
     }
-    return {header: name.encode() for header, name in names.items() if name is not None}
+    return {header: name.encode() for header, name in name_by_header.items() if name is not None}
 
 
 def _request(tool: Tool, route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Build the request of a route: its path, query and body."""
-    other_arguments = dict(arguments)
+    remaining_arguments = dict(arguments)
     path = route.path
-    for name, argument in route.in_path.items():
-        path = path.replace(f"{{{name}}}", quote(str(other_arguments.pop(argument, "")), safe=""))
+    for parameter, argument in route.in_path.items():
+        path = path.replace(
+            f"{{{parameter}}}", quote(str(remaining_arguments.pop(argument, "")), safe="")
+        )
     request: dict[str, Any] = {
         "method": route.method,
         "url": tool.toolset.namespace.prefix + path,
     }
     query = {
-        name: other_arguments.pop(argument)
-        for name, argument in route.binding.query.items()
-        if argument in other_arguments
+        parameter: remaining_arguments.pop(argument)
+        for parameter, argument in route.binding.query.items()
+        if argument in remaining_arguments
     }
     if query:
         request["params"] = query
     if route.method in _BODIES:
-        request["json"] = other_arguments
+        request["json"] = remaining_arguments
     return request

@@ -18,5 +18,5 @@ def repeatable(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     if "request_id" in arguments or not issubclass(tool.operation.request, Repeatable):
         return arguments
-    letters = new_id("call", time.time_ns() // 1000).partition("_")[2]
-    return {**arguments, "request_id": letters}
+    new_request_id = new_id("call", time.time_ns() // 1000).partition("_")[2]
+    return {**arguments, "request_id": new_request_id}

@@ -18,24 +18,24 @@ def error_of(body: Any, status: int, address: str, *, has_token: bool) -> Day1Er
 
     An error with a code that this version does not know is a `Day1Error` with that code.
     """
-    error = body.get("error") if isinstance(body, dict) else None
+    error_body = body.get("error") if isinstance(body, dict) else None
     if status == _UNAUTHORIZED:
-        return _unauthorized(address, error, has_token=has_token)
-    if not isinstance(error, dict) or "message" not in error:
+        return _unauthorized(address, error_body, has_token=has_token)
+    if not isinstance(error_body, dict) or "message" not in error_body:
         return NotAStore(
             f"{address} answers with status {status}, and not as `day1 serve` does: check the "
             "address.",
             address=address,
             status=status,
         )
-    code, details = str(error.get("code")), error.get("details")
-    kind = _kinds().get(code, Day1Error)
-    known_details: dict[str, Any] = details if isinstance(details, dict) else {}
-    raised = kind(from_http(str(error["message"])), **known_details)
-    if kind is Day1Error:
-        raised.code = code  # type: ignore[misc]  # of this error only
-        raised.retryable = status in _TRY_LATER  # type: ignore[misc]  # likewise
-    return raised
+    code, details = str(error_body.get("code")), error_body.get("details")
+    error_class = _kinds().get(code, Day1Error)
+    detail_by_name: dict[str, Any] = details if isinstance(details, dict) else {}
+    day1_error = error_class(from_http(str(error_body["message"])), **detail_by_name)
+    if error_class is Day1Error:
+        day1_error.code = code  # type: ignore[misc]  # of this error only
+        day1_error.retryable = status in _TRY_LATER  # type: ignore[misc]  # likewise
+    return day1_error
 
 
 def _unauthorized(address: str, error: Any, *, has_token: bool) -> Unauthorized:
@@ -50,11 +50,11 @@ def _unauthorized(address: str, error: Any, *, has_token: bool) -> Unauthorized:
 
 @cache
 def _kinds() -> dict[str, type[Day1Error]]:
-    return {kind.code: kind for kind in _subclasses(Day1Error)}
+    return {error_class.code: error_class for error_class in _subclasses(Day1Error)}
 
 
 def _subclasses(kind: type[Day1Error]) -> Iterator[type[Day1Error]]:
-    for child in kind.__subclasses__():
-        if child.__module__ == Day1Error.__module__:
-            yield child
-            yield from _subclasses(child)
+    for subclass in kind.__subclasses__():
+        if subclass.__module__ == Day1Error.__module__:
+            yield subclass
+            yield from _subclasses(subclass)

@@ -50,17 +50,17 @@ METHODS: Final[Mapping[str, str]] = {
     "review_open": "memory.review(into)",
     "review_show": "review.show()",
 }
-"""The call of each operation that has a method; `memory.call` calls any other."""
+"""Operation -> the Python call of its method; `memory.call` calls any other operation."""
 
 _ROUTE: Final = re.compile(r"\bPOST /api/v1/(\w+)(?: with (\w+=[^,:;.\s]+(?:, \w+=[^,:;.\s]+)*))?")
-"""A step in the words of HTTP, as the messages of a server have it."""
+"""Pattern of an HTTP route, as the messages of a server advise it."""
 
 
 def call_of(step: Step) -> str:
     """Return a step in the form that a program has: a method, an argument, or a whole call."""
     if step.whole:
-        named = "".join(f", {name}={value!r}" for name, value in step.arguments.items())
-        return f"`memory.call({step.operation!r}{named})`"
+        arguments_text = "".join(f", {name}={value!r}" for name, value in step.arguments.items())
+        return f"`memory.call({step.operation!r}{arguments_text})`"
     if step.arguments:
         return ", ".join(f"`{name}={value!r}`" for name, value in step.arguments.items())
     return f"`{METHODS.get(step.operation, f'memory.call({step.operation!r})')}`"

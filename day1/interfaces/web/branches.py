@@ -25,54 +25,58 @@ _REVIEWS: Final = 5
 def home(visit: Visit) -> Response:
     """Show the picture of branches, the list of branches and the open reviews."""
     branch_graph = visit.call("memory_graph", limit=_MAX_BRANCHES)
-    reviews = visit.call("review_list", limit=_REVIEWS)
+    open_reviews = visit.call("review_list", limit=_REVIEWS)
     branches = sorted(branch_graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
     return visit.page(
         "home.html",
         tree=drawing.tree(branch_graph["branches"], branch_graph["merges"]),
         branches=branches,
         left_out=branch_graph["left_out"],
-        reviews=reviews["result"],
-        more=bool(reviews["read"]["notes"]),
+        reviews=open_reviews["result"],
+        more=bool(open_reviews["read"]["notes"]),
     )
 
 
 def branch(visit: Visit) -> Response:
     """Show one tab of a branch's page."""
-    name, at = visit.request.path_params["name"], visit.asked("at")
-    requested = visit.asked("tab") or "facts"
-    known_tab = requested if requested in _TABS else "facts"
+    branch_name, past_time = visit.request.path_params["name"], visit.asked("at")
+    requested_tab = visit.asked("tab") or "facts"
+    tab = requested_tab if requested_tab in _TABS else "facts"
     branch_items = visit.call("memory_branch_list")["result"]
     item_by_branch = {item["branch_name"]: item for item in branch_items}
-    if name not in item_by_branch:
-        visit.call("memory_log", branch=name, limit=1)  # raises if the name itself is invalid
-        raise UnknownBranch(f"There is no branch {name!r}.", branch=name)
+    if branch_name not in item_by_branch:
+        visit.call(
+            "memory_log", branch=branch_name, limit=1
+        )  # raises if the name itself is invalid
+        raise UnknownBranch(f"There is no branch {branch_name!r}.", branch=branch_name)
     return visit.page(
         "branch.html",
-        name=name,
-        at=at,
-        tab=known_tab,
+        name=branch_name,
+        at=past_time,
+        tab=tab,
         tabs=list(_TABS),
-        item=item_by_branch[name],
-        children=[other for other in branch_items if other["parent"] == name],
-        given={"tab": known_tab, "at": at},
-        **_TABS[known_tab](visit, name),
+        item=item_by_branch[branch_name],
+        children=[
+            branch_item for branch_item in branch_items if branch_item["parent"] == branch_name
+        ],
+        given={"tab": tab, "at": past_time},
+        **_TABS[tab](visit, branch_name),
     )
 
 
 def _rows(visit: Visit, name: str, kind: str, **more: Any) -> dict[str, Any]:
     """Read one page of a branch's rows, newest first."""
     offset = visit.number("offset")
-    at = visit.asked("at")
-    answer = visit.call(
-        "memory_list", type=kind, branch=name, at=at, offset=offset, limit=_PAGE, **more
+    past_time = visit.asked("at")
+    row_page = visit.call(
+        "memory_list", type=kind, branch=name, at=past_time, offset=offset, limit=_PAGE, **more
     )
-    end = offset + len(answer["rows"])
+    end_offset = offset + len(row_page["rows"])
     return {
-        **answer,
+        **row_page,
         "offset": offset,
         "before": max(offset - _PAGE, 0) if offset else None,
-        "after": end if end < answer["total"] else None,
+        "after": end_offset if end_offset < row_page["total"] else None,
     }
 
 
@@ -89,63 +93,81 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
     """Read the relations around an entity, or the newest relations of the branch."""
     entity = visit.asked("entity")
     if entity is None:
-        page = _rows(visit, name, "relation")
-        items = visit.call(
+        row_page = _rows(visit, name, "relation")
+        newest_relations = visit.call(
             "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MAX_BRANCHES
         )["rows"]
-        triples = [(r["source_entity"], r["relation_type"], r["target_entity"]) for r in items]
+        relation_triples = [
+            (relation["source_entity"], relation["relation_type"], relation["target_entity"])
+            for relation in newest_relations
+        ]
     else:
-        neighbourhood = visit.call(
+        graph_answer = visit.call(
             "memory_graph_query", entity=entity, depth=2, branch=name, at=visit.asked("at")
         )
-        edges = neighbourhood["result"]
-        triples = [(e["source"], e["relation"], e["target"]) for e in edges]
-        rows = [
+        edges = graph_answer["result"]
+        relation_triples = [(edge["source"], edge["relation"], edge["target"]) for edge in edges]
+        edge_rows = [
             {
-                "id": e["id"],
-                "source_entity": e["source"],
-                "relation_type": e["relation"],
-                "target_entity": e["target"],
-                "properties": e["properties"],
+                "id": edge["id"],
+                "source_entity": edge["source"],
+                "relation_type": edge["relation"],
+                "target_entity": edge["target"],
+                "properties": edge["properties"],
             }
-            for e in edges
+            for edge in edges
         ]
-        page = {"rows": rows, "total": len(rows), "offset": 0, "before": None, "after": None}
-        page["read"] = neighbourhood["read"]
-    return {**page, "entity": entity, "web": drawing.web(triples)}
+        row_page = {
+            "rows": edge_rows,
+            "total": len(edge_rows),
+            "offset": 0,
+            "before": None,
+            "after": None,
+        }
+        row_page["read"] = graph_answer["read"]
+    return {**row_page, "entity": entity, "web": drawing.web(relation_triples)}
 
 
 def _conversations(visit: Visit, name: str) -> dict[str, Any]:
     """Read a branch's conversations, or the messages of the requested one."""
     conversation_id = visit.asked("conversation")
     if conversation_id is None:
-        page = _rows(visit, name, "conversation")
+        row_page = _rows(visit, name, "conversation")
         if visit.asked("at") is None and not visit.number("offset"):
-            items = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
-            detail_by_conversation = {item["conversation_id"]: item for item in items}
-            page["rows"] = [
-                {**row, **detail_by_conversation.get(row["id"], {})} for row in page["rows"]
+            conversation_items = visit.call("memory_list_conversations", branch=name, limit=_PAGE)[
+                "result"
             ]
-        return {**page, "talk": None}
-    page = _rows(visit, name, "message", conversation_id=conversation_id)
-    row = visit.call("memory_get", id=conversation_id, branch=name, at=visit.asked("at"))["row"]
-    return {**page, "talk": row}
+            item_by_conversation_id = {item["conversation_id"]: item for item in conversation_items}
+            row_page["rows"] = [
+                {**conversation_row, **item_by_conversation_id.get(conversation_row["id"], {})}
+                for conversation_row in row_page["rows"]
+            ]
+        return {**row_page, "talk": None}
+    row_page = _rows(visit, name, "message", conversation_id=conversation_id)
+    conversation_row = visit.call(
+        "memory_get", id=conversation_id, branch=name, at=visit.asked("at")
+    )["row"]
+    return {**row_page, "talk": conversation_row}
 
 
 def _log(visit: Visit, name: str) -> dict[str, Any]:
-    log = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
-    commits = [{**commit, "told": _commit_text(commit)} for commit in log["result"]]
-    older_than = commits[-1]["commit"] if len(commits) == _PAGE else None
-    return {"commits": commits, "older": older_than, "read": log["read"]}
+    log_answer = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
+    commits = [{**commit, "told": _commit_text(commit)} for commit in log_answer["result"]]
+    oldest_shown_commit = commits[-1]["commit"] if len(commits) == _PAGE else None
+    return {"commits": commits, "older": oldest_shown_commit, "read": log_answer["read"]}
 
 
 def _commit_text(commit: dict[str, Any]) -> str:
     """Word what a commit did: rows added by kind, or its line with short ids."""
     if commit["op"] == "add" and commit["counts"]:
-        counts_by_table = commit["counts"].items()
-        return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts_by_table if t in BY_TABLE)
-    line: str = commit["line"].removeprefix(commit["op"]).strip()
-    return _WHOLE_ID.sub(lambda match: short(match[0]), line)
+        table_counts = commit["counts"].items()
+        return ", ".join(
+            count(row_count, BY_TABLE[table].name, table)
+            for table, row_count in table_counts
+            if table in BY_TABLE
+        )
+    commit_line: str = commit["line"].removeprefix(commit["op"]).strip()
+    return _WHOLE_ID.sub(lambda match: short(match[0]), commit_line)
 
 
 _TABS: Final = {

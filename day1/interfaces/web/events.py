@@ -35,10 +35,12 @@ class Events:
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Answer a listener's request with a stream of events."""
-        stream = self._event_stream(self._access_of(request).sees)
-        await anext(stream)  # it has subscribed before the headers are sent, so it misses nothing
+        event_stream = self._event_stream(self._access_of(request).sees)
+        await anext(
+            event_stream
+        )  # it has subscribed before the headers are sent, so it misses nothing
         return StreamingResponse(
-            stream,
+            event_stream,
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
@@ -62,10 +64,10 @@ class Events:
             yield ""
             yield f"retry: {_AGAIN_MS}\n\n"
             while True:
-                next_move: Moved | None = None
+                branch_change: Moved | None = None
                 with anyio.move_on_after(_QUIET_S):
-                    next_move = await receiver.receive()
-                yield ": still here\n\n" if next_move is None else _event(next_move)
+                    branch_change = await receiver.receive()
+                yield ": still here\n\n" if branch_change is None else _event(branch_change)
         except anyio.EndOfStream:  # the server stops
             return
         finally:
@@ -77,13 +79,15 @@ class Events:
     def close(self) -> None:
         """End every stream, including those that are just starting."""
         self._closed = True
-        for sending in list(self._open):
-            sending.close()
+        for sender in list(self._open):
+            sender.close()
 
 
 def _event(moved: Moved) -> str:
-    data = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
+    event_data = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
     # Clients of another contract listen for the second name. A deleted branch has no updated
     # memory.
     event_names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
-    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name in event_names)
+    return "".join(
+        f"event: {event_name}\ndata: {json.dumps(event_data)}\n\n" for event_name in event_names
+    )

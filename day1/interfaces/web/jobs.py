@@ -33,7 +33,7 @@ _MEANINGS: Final[Mapping[JobKind, str]] = {
 def listed(visit: Visit) -> Response:
     """Show the schedules of each agent with their last jobs, and the chores that fail."""
     schedules = visit.call("compose.schedules_list")["schedules"]
-    rows = [
+    schedule_rows = [
         {
             **schedule,
             **_times(schedule),
@@ -42,28 +42,33 @@ def listed(visit: Visit) -> Response:
         }
         for schedule in schedules
     ]
-    rows_by_agent = [
+    agents_with_rows = [
         (agent, list(rows_of_agent))
-        for agent, rows_of_agent in groupby(rows, itemgetter("agentWallet"))
+        for agent, rows_of_agent in groupby(schedule_rows, itemgetter("agentWallet"))
     ]
-    note = next((schedule["note"] for schedule in schedules if "note" in schedule), None)
-    chores = visit.site.server.failing_chores()
-    return visit.page("jobs.html", agents=rows_by_agent, note=note, chores=chores)
+    schedule_note = next((schedule["note"] for schedule in schedules if "note" in schedule), None)
+    failing_chores = visit.site.server.failing_chores()
+    return visit.page(
+        "jobs.html", agents=agents_with_rows, note=schedule_note, chores=failing_chores
+    )
 
 
 def changed(visit: Visit) -> Response:
     """Pause or resume a schedule, or run its job now."""
-    operation = _ACTIONS.get(visit.form.get("do", ""))
-    if operation is None:
-        raise InvalidRequest(f"A schedule can do: {', '.join(_ACTIONS)}.")
-    visit.call(operation, scheduleId=visit.form.get("schedule", ""))
+    operation_name = _ACTIONS.get(visit.form.get("do", ""))
+    if operation_name is None:
+        raise InvalidRequest(f"Schedules have no such action: use {', '.join(_ACTIONS)}.")
+    visit.call(operation_name, scheduleId=visit.form.get("schedule", ""))
     return visit.go(PAGE)
 
 
 def _times(schedule: dict[str, Any]) -> dict[str, str | None]:
     """Write the times of a schedule, which are milliseconds, as pages have them."""
-    times = {name: schedule.get(name) for name in ("nextRunAt", "lastRunAt")}
-    return {name: None if at is None else show(at * 1_000) for name, at in times.items()}
+    milliseconds_by_field = {field: schedule.get(field) for field in ("nextRunAt", "lastRunAt")}
+    return {
+        field: None if milliseconds is None else show(milliseconds * 1_000)
+        for field, milliseconds in milliseconds_by_field.items()
+    }
 
 
 def _last_job(visit: Visit, schedule: dict[str, Any]) -> dict[str, Any] | None:

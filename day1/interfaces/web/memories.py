@@ -25,58 +25,64 @@ _HIDDEN: Final = frozenset({"type", "id", "revision", *ORIGIN})
 
 def search(visit: Visit) -> Response:
     """Show the search form, and the hits on a branch now or at a past time."""
-    query, at, mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
-    mode = mode if mode in _MODES else "hybrid"
-    kind = visit.asked("type")
+    query_text, past_time, search_mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
+    search_mode = search_mode if search_mode in _MODES else "hybrid"
+    row_kind = visit.asked("type")
     branch_names = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
-    requested = visit.asked("branch")
-    branch = requested or (MAIN if MAIN in branch_names else next(iter(branch_names), MAIN))
-    hits: dict[str, Any] | None = None
-    if query is not None:
-        hits = visit.call(
+    requested_branch = visit.asked("branch")
+    branch_name = requested_branch or (
+        MAIN if MAIN in branch_names else next(iter(branch_names), MAIN)
+    )
+    search_answer: dict[str, Any] | None = None
+    if query_text is not None:
+        search_answer = visit.call(
             "memory_search",
-            query=query,
-            search_type=mode,
-            branch=branch,
-            at=at,
-            types=[kind] if kind in _TYPES else list(_TYPES),
+            query=query_text,
+            search_type=search_mode,
+            branch=branch_name,
+            at=past_time,
+            types=[row_kind] if row_kind in _TYPES else list(_TYPES),
             include_inactive=visit.asked("all") is not None,
             limit=_LIMIT,
         )
     return visit.page(
         "search.html",
-        query_text=query or "",
-        mode=mode,
+        query_text=query_text or "",
+        mode=search_mode,
         modes=_MODES,
-        kind=kind,
-        branch=branch,
+        kind=row_kind,
+        branch=branch_name,
         branches=branch_names,
-        at=at,
+        at=past_time,
         every=visit.asked("all") is not None,
-        hits=hits,
+        hits=search_answer,
     )
 
 
 def row(visit: Visit) -> Response:
     """Show one memory with its versions and the author of each part."""
-    row_id, at = visit.request.path_params["id"], visit.asked("at")
-    branch = visit.asked("branch")
-    history = visit.call("memory_history", id=row_id, branch=branch, limit=_VERSIONS)
-    branch = history["read"]["branch"]
+    row_id, past_time = visit.request.path_params["id"], visit.asked("at")
+    branch_name = visit.asked("branch")
+    history = visit.call("memory_history", id=row_id, branch=branch_name, limit=_VERSIONS)
+    branch_name = history["read"]["branch"]
     try:
-        current_row = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
-        blame = None if at else visit.call("memory_blame", id=row_id, branch=branch)
+        shown_row = visit.call("memory_get", id=row_id, branch=branch_name, at=past_time)["row"]
+        blame = None if past_time else visit.call("memory_blame", id=row_id, branch=branch_name)
     except NotFound:
-        current_row, blame = None, None
-    if current_row is None and not history["versions"]:
-        raise NotFound(f"{row_id!r} was never on {branch!r}.", id=row_id, branch=branch)
+        shown_row, blame = None, None
+    if shown_row is None and not history["versions"]:
+        raise NotFound(
+            f"The memory {row_id!r} was never on the branch {branch_name!r}.",
+            id=row_id,
+            branch=branch_name,
+        )
     return visit.page(
         "row.html",
-        row=current_row,
+        row=shown_row,
         row_id=row_id,
         kind=history["type"],
-        branch=branch,
-        at=at,
+        branch=branch_name,
+        at=past_time,
         blame=blame,
         versions=_compared(history["versions"]),
         left_out=history["left_out"],
@@ -88,21 +94,30 @@ def row(visit: Visit) -> Response:
 def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add to each version the columns that differ from the next older one."""
     compared_versions = []
-    for n, version in enumerate(versions):
-        older_row = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
-        row = version["row"]
-        sides_by_column = {}
-        if row and older_row:
-            sides_by_column = {
-                c: (older_row.get(c), row[c]) for c in columns(row) if older_row.get(c) != row[c]
+    for version_index, version in enumerate(versions):
+        older_row = next(
+            (
+                older_version["row"]
+                for older_version in versions[version_index + 1 :]
+                if older_version["row"]
+            ),
+            None,
+        )
+        version_row = version["row"]
+        old_and_new_by_column = {}
+        if version_row and older_row:
+            old_and_new_by_column = {
+                column: (older_row.get(column), version_row[column])
+                for column in columns(version_row)
+                if older_row.get(column) != version_row[column]
             }
-        compared_versions.append({**version, "changed": sides_by_column})
+        compared_versions.append({**version, "changed": old_and_new_by_column})
     return compared_versions
 
 
 def columns(row: dict[str, Any]) -> list[str]:
     """List the columns of a row that have content, without those of its origin."""
-    return [c for c in row if c not in _HIDDEN and row[c] is not None]
+    return [column for column in row if column not in _HIDDEN and row[column] is not None]
 
 
 def said(row: dict[str, Any]) -> str:

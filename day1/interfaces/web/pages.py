@@ -31,12 +31,12 @@ def is_public(path: str) -> bool:
 
 def routes(site: Site, events: Events) -> list[BaseRoute]:
     """Build the routes of all pages."""
-    signing = Signing()
+    sign_in_pages = Signing()
     return [
         Route("/", _home, methods=["GET"]),
         site.route(HOME, branches.home),
-        site.route(LOGIN, signing.login, _BOTH),
-        site.route("/review/logout", signing.logout, _POST),
+        site.route(LOGIN, sign_in_pages.login, _BOTH),
+        site.route("/review/logout", sign_in_pages.logout, _POST),
         Mount(PATH, PageFiles(directory=FOLDER)),
         Route("/review/events", events.stream, methods=["GET"]),
         site.route("/review/search", memories.search),

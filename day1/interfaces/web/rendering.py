@@ -25,9 +25,9 @@ _TAGS: Final = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins
 
 
 def _named(mark: re.Match[str]) -> str:
-    code = f"U+{ord(mark[0]):04X}"
-    name = unicodedata.name(mark[0], "control")
-    return f'<span class="mark" title="{code} {name.lower()}">{code}</span>'
+    code_point = f"U+{ord(mark[0]):04X}"
+    character_name = unicodedata.name(mark[0], "control")
+    return f'<span class="mark" title="{code_point} {character_name.lower()}">{code_point}</span>'
 
 
 def marked(text: str) -> Markup:
@@ -44,36 +44,36 @@ def inert(text: object) -> Markup:
     """Show a text of memory, isolated from the text around it and folded if long."""
     if text is None:
         return Markup('<span class="none">none</span>')
-    content = str(text)
-    if len(content) <= FOLDED:
-        return Markup("<bdi>{}</bdi>").format(marked(content))
+    memory_text = str(text)
+    if len(memory_text) <= FOLDED:
+        return Markup("<bdi>{}</bdi>").format(marked(memory_text))
     return Markup(
         '<details class="long"><summary><bdi>{}</bdi> <span class="more">\u2026 {} characters'
         "</span></summary><bdi>{}</bdi></details>"
-    ).format(marked(content[:BEGINNING]), f"{len(content):,}", marked(content))
+    ).format(marked(memory_text[:BEGINNING]), f"{len(memory_text):,}", marked(memory_text))
 
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
     """Show a word diff: removed and added parts are marked, long parts folded."""
-    shown_parts = (
+    marked_parts = (
         (change, marked(part) if len(part) <= FOLDED else inert(part)) for change, part in parts
     )
-    tagged_parts = (Markup(_TAGS[change]).format(part) for change, part in shown_parts)  # noqa: S704 - our own tags
+    tagged_parts = (Markup(_TAGS[change]).format(part) for change, part in marked_parts)  # noqa: S704 - our own tags
     return Markup("<bdi>{}</bdi>").format(Markup("").join(tagged_parts))
 
 
 def became(before: object, after: object) -> Markup:
     """Show the word diff of two values."""
-    old, new = ("" if value is None else str(value) for value in (before, after))
-    return words(changed_words(old, new))
+    old_text, new_text = ("" if value is None else str(value) for value in (before, after))
+    return words(changed_words(old_text, new_text))
 
 
 def when(iso: str | None) -> Markup:
     """Show a time to the minute, with the exact time as its title."""
     if iso is None:
         return Markup("")
-    minute = iso[:16].replace("T", " ")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, minute)
+    minute_text = iso[:16].replace("T", " ")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, minute_text)
 
 
 def path(name: str) -> str:
@@ -83,8 +83,10 @@ def path(name: str) -> str:
 
 def query(values: Mapping[str, Any], **changed: Any) -> str:
     """Build a query string from values and changes to them, without empty values."""
-    all_values = {**values, **changed}
-    parameters = {key: value for key, value in all_values.items() if value not in {None, "", False}}
+    merged_values = {**values, **changed}
+    parameters = {
+        key: value for key, value in merged_values.items() if value not in {None, "", False}
+    }
     return "?" + urlencode(parameters) if parameters else ""
 
 
@@ -101,7 +103,7 @@ def short(text: str) -> str:
 @cache
 def environment() -> Environment:
     """Build the environment of the templates: it escapes all output and rejects undefined names."""
-    templates = Environment(
+    template_environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -109,6 +111,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (inert, words, when, path, plain, short, marked)
-    templates.filters.update({f.__name__: f for f in filters})
-    templates.globals.update({"became": became, "query": query, "count": count, "static": address})
-    return templates
+    template_environment.filters.update(
+        {filter_function.__name__: filter_function for filter_function in filters}
+    )
+    template_environment.globals.update(
+        {"became": became, "query": query, "count": count, "static": address}
+    )
+    return template_environment

@@ -24,17 +24,19 @@ _VALUE_PREFIX: Final = "v."
 
 def address(review_id: str, offset: int = 0, place: str = "") -> str:
     """Return the address of a review's page and, optionally, of a place on it."""
-    page = f"?offset={offset}" if offset else ""
-    return f"{HOME}/reviews/{quote(review_id, safe='')}{page}{'#' if place else ''}{place}"
+    page_query = f"?offset={offset}" if offset else ""
+    return f"{HOME}/reviews/{quote(review_id, safe='')}{page_query}{'#' if place else ''}{place}"
 
 
 def listed(visit: Visit) -> Response:
     """Show the list of reviews, of all or of one status."""
     status = visit.asked("status")
     status = status if status in {"open", "merged", "closed", "all"} else "all"
-    answer = visit.call("review_list", status=status, limit=_PAGE)
-    has_more = bool(answer["read"]["notes"])
-    return visit.page("reviews.html", reviews=answer["result"], status=status, more=has_more)
+    review_list = visit.call("review_list", status=status, limit=_PAGE)
+    has_more_reviews = bool(review_list["read"]["notes"])
+    return visit.page(
+        "reviews.html", reviews=review_list["result"], status=status, more=has_more_reviews
+    )
 
 
 def opened(visit: Visit) -> Response:
@@ -57,49 +59,55 @@ def review(visit: Visit) -> Response:
 def _shown(
     visit: Visit, review_id: str, offset: int, problem: Day1Error | None = None, was: str = ""
 ) -> Response:
-    answer = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
-    end = offset + len(answer["rows"])
+    shown_review = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
+    end_offset = offset + len(shown_review["rows"])
     return visit.page(
         "review.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
-        review=answer,
-        groups=_grouped(answer["rows"], offset),
+        review=shown_review,
+        groups=_grouped(shown_review["rows"], offset),
         names=GROUPS,
         taken=TAKEN,
         keys=KEYS,
         tiers=TIERS,
         offset=offset,
         before=max(offset - _PAGE, 0) if offset else None,
-        after=end if end < answer["total"] else None,
+        after=end_offset if end_offset < shown_review["total"] else None,
         problem=None if problem is None else str(problem),
-        was=was if was != answer["summary"] else "",
+        was=was if was != shown_review["summary"] else "",
     )
 
 
 def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
     """Group a page's rows, and add to each its differences and possible decisions."""
     rows_by_group: dict[str, list[dict[str, Any]]] = {}
-    for place, row in enumerate(rows, start=offset + 1):
-        changed = _delta(row)
-        item = {
+    for row_number, row in enumerate(rows, start=offset + 1):
+        difference_by_column = _delta(row)
+        page_row = {
             **row,
-            "place": place,
+            "place": row_number,
             "says": _says(row),
             # A column in conflict is shown at its decision instead.
             "delta": [
-                difference for column, difference in changed.items() if column not in row["clashes"]
+                difference
+                for column, difference in difference_by_column.items()
+                if column not in row["clashes"]
             ],
             # The text is shown even if only another column is in conflict.
-            "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *changed}),
-            "points": [_point(row, cell, changed.get(cell)) for cell in row["clashes"] or ["*"]],
+            "leads": "*" not in row["clashes"]
+            and TEXTS.isdisjoint({*row["clashes"], *difference_by_column}),
+            "points": [
+                _point(row, cell, difference_by_column.get(cell))
+                for cell in row["clashes"] or ["*"]
+            ],
         }
-        rows_by_group.setdefault(row["group"], []).append(item)
+        rows_by_group.setdefault(row["group"], []).append(page_row)
     return list(rows_by_group.items())
 
 
 def _says(row: dict[str, Any]) -> str:
-    any_side = row["theirs"] or row["ours"] or row["base"] or {}
-    return said({**any_side, "type": row["type"]})
+    existing_side = row["theirs"] or row["ours"] or row["base"] or {}
+    return said({**existing_side, "type": row["type"]})
 
 
 def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -122,10 +130,10 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
     """Describe one decision to make: both sides of a cell or row, and the decision so far."""
     form_fields = fields(BY_NAME[row["type"]], cell)
-    decisions = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
-    last_decision = decisions[0] if decisions else None
+    cell_decisions = [decision for decision in row["decisions"] if decision["cell"] in {cell, "*"}]
+    last_decision = cell_decisions[0] if cell_decisions else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
-    start_values = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
+    initial_value_by_column = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
     return {
         "cell": cell,
         "place": f"{row['id']}.{'row' if cell == '*' else cell}",
@@ -133,9 +141,10 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
         "decided": last_decision,
         "fields": [
-            (field, start_values.get(field.column))
+            (field, initial_value_by_column.get(field.column))
             for field in form_fields
-            if start_values.get(field.column) not in MARKS  # a hidden text cannot be edited
+            if initial_value_by_column.get(field.column)
+            not in MARKS  # a hidden text cannot be edited
         ],
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
@@ -147,12 +156,12 @@ def decide(visit: Visit) -> Response:
     """Save a decision, and return to its row in the review."""
     form, review_id = visit.form, visit.request.path_params["id"]
     offset = visit.number("offset")
-    cell, take = form.get("cell") or "*", form.get("take", "")
-    decision: dict[str, Any] = {"id": form.get("row", ""), "cell": cell, "take": take}
+    cell, decision_action = form.get("cell") or "*", form.get("take", "")
+    decision: dict[str, Any] = {"id": form.get("row", ""), "cell": cell, "take": decision_action}
     try:
-        if take == "value":
+        if decision_action == "value":
             decision["value"] = _value(form)
-        if take != "clear":
+        if decision_action != "clear":
             decision["seen"] = form.get("seen") or None
         visit.call("review_decide", review_id=review_id, decisions=[decision])
     except (Conflict, InvalidRequest) as problem:
@@ -167,19 +176,19 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         InvalidRequest: the text for a column of numbers is not a number.
     """
-    values: dict[str, Any] = {}
-    for key, text in form.items():
-        column = key.removeprefix(_VALUE_PREFIX)
-        if column == key:
+    value_by_column: dict[str, Any] = {}
+    for field_name, field_text in form.items():
+        column = field_name.removeprefix(_VALUE_PREFIX)
+        if column == field_name:
             continue
         # Browsers send a newline as two characters.
-        values[column] = text.replace("\r\n", "\n") or None
+        value_by_column[column] = field_text.replace("\r\n", "\n") or None
         if column in NUMBERS:
             try:
-                values[column] = float(text)
+                value_by_column[column] = float(field_text)
             except ValueError as exc:
                 raise InvalidRequest(f"The {column} must be a number from 0 to 1.") from exc
-    return values
+    return value_by_column
 
 
 def merge(visit: Visit) -> Response:
@@ -220,25 +229,35 @@ def revert(visit: Visit) -> Response:
     """Show what the revert of a commit would change, or revert exactly that."""
     form = visit.form
     if visit.request.method == "GET":
-        commit, branch, back = visit.asked("commit"), visit.asked("branch"), visit.asked("back")
+        commit_id, branch_name, return_path = (
+            visit.asked("commit"),
+            visit.asked("branch"),
+            visit.asked("back"),
+        )
     else:
-        commit, branch, back = form.get("commit"), form.get("branch"), form.get("back")
+        commit_id, branch_name, return_path = (
+            form.get("commit"),
+            form.get("branch"),
+            form.get("back"),
+        )
     problem: Conflict | None = None
     if visit.request.method == "POST":
         try:
-            outcome = visit.call(
-                "memory_revert", commit=commit, branch=branch, expect=form.get("expect", "")
+            revert_answer = visit.call(
+                "memory_revert", commit=commit_id, branch=branch_name, expect=form.get("expect", "")
             )
-            return visit.page("reverted.html", done=outcome, branch=branch, back=inside(back))
+            return visit.page(
+                "reverted.html", done=revert_answer, branch=branch_name, back=inside(return_path)
+            )
         except Conflict as exc:
             problem = exc
-    preview = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
+    revert_preview = visit.call("memory_revert", commit=commit_id, branch=branch_name, preview=True)
     return visit.page(
         "revert.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
-        seen=preview,
-        commit=commit,
-        branch=branch,
-        back=inside(back),
+        seen=revert_preview,
+        commit=commit_id,
+        branch=branch_name,
+        back=inside(return_path),
         problem=None if problem is None else str(problem),
     )

@@ -47,13 +47,13 @@ class Tries:
         """
         caller, now = (address, token[:_BEGINNING]), time.monotonic()
         with self._guard:
-            failed = self._failed.setdefault(caller, deque(maxlen=_TRIES))
-            if len(failed) == _TRIES and failed[0] >= now - _WITHIN_S:
+            failure_times = self._failed.setdefault(caller, deque(maxlen=_TRIES))
+            if len(failure_times) == _TRIES and failure_times[0] >= now - _WITHIN_S:
                 raise TooManyRequests(
                     "Too many sign-ins failed: wait a minute, then try again.",
                     retry_after=_WITHIN_S,
                 )
-            failed.append(now)
+            failure_times.append(now)
 
 
 class Signing:
@@ -73,18 +73,18 @@ class Signing:
             return visit.page("login.html", back=return_path, problem=None)
         token = visit.form.get("token", "").strip()
         try:
-            cookie = authenticator.sign_in(token, visit.site.server.clock())
+            session_cookie = authenticator.sign_in(token, visit.site.server.clock())
         except TokenRequired as error:
             return visit.page("login.html", 401, back=return_path, problem=str(error))
         except Unauthorized:
             # Failures count only after the check: a valid token is always let in.
-            address = _address(visit.request)
-            self._tries.failed(address, token)
-            log.warning("a sign-in from %s failed", address)
+            client_address = _address(visit.request)
+            self._tries.failed(client_address, token)
+            log.warning("a sign-in from %s failed", client_address)
             problem = "This is not a valid token of this server."
             return visit.page("login.html", 401, back=return_path, problem=problem)
         response = visit.go(return_path)
-        keep(response, visit.request, cookie)
+        keep(response, visit.request, session_cookie)
         return response
 
     def logout(self, visit: Visit) -> Response:
@@ -108,5 +108,9 @@ def _address(request: Request) -> str:
 
 def inside(back: str | None) -> str:
     """Return `back` if it is a page of this site, else the home page."""
-    page = back is not None and (back == HOME or back.startswith((f"{HOME}/", f"{HOME}?")))
-    return back if back is not None and page and "\\" not in back and back.isprintable() else HOME
+    is_site_page = back is not None and (back == HOME or back.startswith((f"{HOME}/", f"{HOME}?")))
+    return (
+        back
+        if back is not None and is_site_page and "\\" not in back and back.isprintable()
+        else HOME
+    )

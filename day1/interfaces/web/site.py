@@ -83,11 +83,11 @@ class Visit:
         """Call an operation for the visitor; arguments that are None are left out."""
         if self._context is None:
             self._context = self.site.server.context(self.request)
-        named_values = {key: value for key, value in arguments.items() if value is not None}
+        present_arguments = {key: value for key, value in arguments.items() if value is not None}
         tool = self.site.tool(operation)
         if tool is None:
             raise KeyError(operation)
-        return tool.call(self._context, named_values)
+        return tool.call(self._context, present_arguments)
 
     def asked(self, name: str) -> str | None:
         """Return a parameter of the query; None if it is missing or empty."""
@@ -95,8 +95,10 @@ class Visit:
 
     def number(self, name: str) -> int:
         """Return a number from the form or query; 0 if it is missing or not a number."""
-        text = self.form.get(name) or self.request.query_params.get(name, "")
-        return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
+        number_text = self.form.get(name) or self.request.query_params.get(name, "")
+        return (
+            int(number_text) if number_text.isdecimal() and len(number_text) < len("1000000") else 0
+        )
 
     def may(self, scope: Scope) -> bool:
         """Whether the visitor's token includes a scope; used only to show or hide buttons."""
@@ -109,8 +111,8 @@ class Visit:
     def page(self, template: str, status: int = 200, /, **values: Any) -> Response:
         """Render a template as a response with this HTTP status."""
         common_values = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
-        text = environment().get_template(template).render(**common_values, **values)
-        return HTMLResponse(text, status)
+        html = environment().get_template(template).render(**common_values, **values)
+        return HTMLResponse(html, status)
 
     def go(self, where: str) -> Response:
         """Redirect to another page, so that a reload does not send the form again."""
@@ -154,9 +156,13 @@ class Site:
         """Make a page; an error becomes the page of the error."""
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
         is_public = request.url.path == LOGIN
-        secret = cookie or new_secret()
+        browser_secret = cookie or new_secret()
         visit = Visit(
-            self, request, form, secret, None if is_public else self.server.access_of(request)
+            self,
+            request,
+            form,
+            browser_secret,
+            None if is_public else self.server.access_of(request),
         )
         try:
             if request.method == "POST":
@@ -168,7 +174,7 @@ class Site:
             log.exception("a page failed")
             response = visit.page("error.html", 500, code="internal", message=_INTERNAL)
         if cookie is None:
-            keep(response, request, secret, _FORMS)
+            keep(response, request, browser_secret, _FORMS)
         response.headers.update(_SAFE)
         return response
 
@@ -176,9 +182,9 @@ class Site:
         """Answer a refused request: redirect to the sign-in, or show the page of the error."""
         if isinstance(error, Unauthorized):
             url = request.url
-            page = url.path + (f"?{url.query}" if url.query else "")
-            link = {"back": page if request.method == "GET" else HOME}
-            return RedirectResponse(f"{LOGIN}?{urlencode(link)}", 303)
+            page_path = url.path + (f"?{url.query}" if url.query else "")
+            login_query = {"back": page_path if request.method == "GET" else HOME}
+            return RedirectResponse(f"{LOGIN}?{urlencode(login_query)}", 303)
         return self.answer(request, {}, lambda visit: failed(visit, error))
 
 
@@ -187,8 +193,8 @@ _INTERNAL: Final = "day1 failed on this page; its log says more."
 
 async def _read(request: Request) -> Form:
     """Read the text fields of a form; files are refused."""
-    fields: FormData = await request.form(max_files=0, max_fields=_FIELDS)
-    return {key: value for key, value in fields.items() if isinstance(value, str)}
+    form_fields: FormData = await request.form(max_files=0, max_fields=_FIELDS)
+    return {key: value for key, value in form_fields.items() if isinstance(value, str)}
 
 
 def _check(visit: Visit, cookie: str | None) -> None:

@@ -43,9 +43,12 @@ class PageFiles(StaticFiles):
         status_code: int = 200,
     ) -> Response:
         """Answer with a file, or with 304 if the browser has it."""
-        tag = _tag(Path(full_path).name)
-        is_versioned = scope["query_string"] == f"v={tag}".encode()
-        headers = {"ETag": f'"{tag}"', "Cache-Control": _FOR_GOOD if is_versioned else "no-cache"}
+        content_hash = _tag(Path(full_path).name)
+        is_versioned = scope["query_string"] == f"v={content_hash}".encode()
+        headers = {
+            "ETag": f'"{content_hash}"',
+            "Cache-Control": _FOR_GOOD if is_versioned else "no-cache",
+        }
         response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
         if self.is_not_modified(response.headers, Headers(scope=scope)):
             return NotModifiedResponse(response.headers)

@@ -48,7 +48,7 @@ _FAILURE: Final = {
         "error": {"oneOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
     },
 }
-"""The schema of errors in the contract; day1's are always objects with a code and a message."""
+"""JSON schema of an error in Compose's contract; day1 sends objects with a code and a message."""
 
 COMPOSE: Final = Toolset(
     "compose",

@@ -20,13 +20,13 @@ from day1.model.values.instant import in_range
 from day1.toolsets.shared.fields import Maybe, absent
 
 VERSION: Final[Literal["compose.agent_memory_loop.v1"]] = "compose.agent_memory_loop.v1"
-"""The version of the loop, in each of its answers."""
+"""Version of Compose's agent loop; each answer of the loop names it."""
 MILLISECOND: Final = 1_000
 """Microseconds in a millisecond, the unit of times in Compose."""
 MOST_MESSAGES: Final = 1_000
-"""Messages in one request, at most."""
+"""Maximum number of messages in one request."""
 MOST_ANSWERED: Final = 200
-"""Memories in one answer, at most."""
+"""Maximum number of memories in one answer."""
 _SECOND_SPELLINGS: Final[Mapping[str, str]] = {
     "agentWallet": "agent_id",
     "userAddress": "user_id",
@@ -34,7 +34,7 @@ _SECOND_SPELLINGS: Final[Mapping[str, str]] = {
     "totalTokens": "tokenCount",
     "timeRange": "dateRange",
 }
-"""A field -> the other name of the same thing, beside its snake_case spelling."""
+"""Field -> a second name of the same argument, besides its snake_case spelling."""
 _CAPITAL: Final = re.compile("[A-Z]")
 
 
@@ -74,7 +74,7 @@ def _part(number: float) -> float:
 
 
 Name = Annotated[str, AfterValidator(_short)]
-"""A wallet, user, device, thread, session or turn; its schema is a plain string."""
+"""The name of a wallet, user, device, thread, session or turn; its schema is a plain string."""
 Content = Annotated[str, AfterValidator(one_memory)]
 """A text that becomes a memory: not blank, no NUL, at most 32,768 characters."""
 Timestamp = Annotated[int, AfterValidator(_within_years)]
@@ -98,7 +98,7 @@ AgentMemoryLoopStep = TypeAliasType(
     "AgentMemoryLoopStep", Literal["pre_turn", "post_turn", "remember"]
 )
 Source = Literal["session", "knowledge", "pattern", "archive", "fact"]
-"""What a found text is: its layer in the words of vector search."""
+"""The kind of a found text, in the words of Compose's vector search."""
 
 
 class ComposeRequest(LooseRequest):
@@ -109,19 +109,23 @@ class ComposeRequest(LooseRequest):
     def _spelled_once(cls, arguments: Any) -> Any:
         if not isinstance(arguments, dict):
             return arguments
-        names = dict(arguments)
+        renamed_arguments = dict(arguments)
         for field in cls.model_fields:
-            for other in _other_spellings(field):
-                if names.get(other) is not None:
-                    _move(names, other, field)
-        return names
+            for other_spelling in _other_spellings(field):
+                if renamed_arguments.get(other_spelling) is not None:
+                    _move(renamed_arguments, other_spelling, field)
+        return renamed_arguments
 
 
 @cache
 def _other_spellings(field: str) -> tuple[str, ...]:
     snake_case = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
-    second = _SECOND_SPELLINGS.get(field)
-    return tuple(name for name in (snake_case, second) if name is not None and name != field)
+    second_spelling = _SECOND_SPELLINGS.get(field)
+    return tuple(
+        spelling
+        for spelling in (snake_case, second_spelling)
+        if spelling is not None and spelling != field
+    )
 
 
 def _move(arguments: dict[str, Any], spelling: str, field: str) -> None:
@@ -246,8 +250,8 @@ class ToolCall(ComposeRequest):
 
 
 def _one_text(calls: list[ToolCall]) -> list[ToolCall]:
-    texts: list[JsonValue] = [call.model_dump(mode="json") for call in calls]
-    sound(texts)
+    call_objects: list[JsonValue] = [call.model_dump(mode="json") for call in calls]
+    sound(call_objects)
     return calls
 
 

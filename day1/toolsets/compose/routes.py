@@ -6,10 +6,10 @@ from day1.call.toolset import Binding, Route
 
 PREFIX: Final = "/api/memory"
 _WHOSE: Final = {"agentWallet": "agentWallet", "userAddress": "userAddress"}
-"""The names in a query that say whose rows are meant."""
+"""Query parameters that name the owner of the rows."""
 _WHOSE_DEVICE: Final = {**_WHOSE, "scope": "scope", "haiId": "haiId"}
 _WALLETS: Final = {"agentWallets": "agentWallets"}
-"""The name in a query that lists agents."""
+"""The query parameter that lists agents."""
 
 
 def _queried(*names: str) -> dict[str, str]:
@@ -22,7 +22,7 @@ def _post(path: str, operation: str, **binding: str) -> Route:
 
 
 def _item(method: str, operation: str, **query: str) -> Route:
-    """Build a route to one item, whose id the document describes once."""
+    """Build a route to one item; the OpenAPI document describes the id once for all such routes."""
     parameters = {"id": "MemoryItemId"}
     return Route(method, "/items/{id}", 200, Binding(operation, query=query), parameters=parameters)
 

@@ -19,28 +19,28 @@ from day1.toolsets.compose.fields import (
 def to_store(
     messages: Sequence[AgentMemoryTurnMessage], model: str | None = None
 ) -> list[NewMessage]:
-    """Convert messages for storing: cut out frames of memory, and drop messages of frames only.
+    """Convert messages for storing, without memory prompts that they quote; drop empty messages.
 
     `model` wrote the messages of the assistant.
     """
-    stored_messages = []
+    messages_to_store = []
     for message in messages:
-        text = without_frames(message.content)
-        if text.strip():
+        own_text = without_frames(message.content)
+        if own_text.strip():
             calls_json = None if message.toolCalls is None else _calls_json(message.toolCalls)
             model_name = model if message.role == "assistant" else None
-            stored_messages.append(
-                new_message(message.role, text, calls_json, model_name, message.timestamp)
+            messages_to_store.append(
+                new_message(message.role, own_text, calls_json, model_name, message.timestamp)
             )
-    return stored_messages
+    return messages_to_store
 
 
 def new_message(
     role: str, text: str, calls: str | None, model: str | None, timestamp: int | None
 ) -> NewMessage:
     """Make a message to store; `timestamp` is in milliseconds."""
-    at = None if timestamp is None else timestamp * MILLISECOND
-    return NewMessage(role, text, tool_calls=calls, model=model, happened_at=at)
+    happened_at = None if timestamp is None else timestamp * MILLISECOND
+    return NewMessage(role, text, tool_calls=calls, model=model, happened_at=happened_at)
 
 
 def as_said(row: Row) -> AgentMemoryTurnMessage:
@@ -59,13 +59,13 @@ def _calls_json(calls: Sequence[ToolCall]) -> str:
 
 
 def _calls_in(cell: Cell) -> list[ToolCall]:
-    """Read tool calls; those that other programs wrote in another form are left out."""
-    tool_calls: Any = None if cell is None else json.loads(str(cell))
+    """Parse the tool calls of a message; leave out calls in a form of another program."""
+    parsed_calls: Any = None if cell is None else json.loads(str(cell))
     return [
         ToolCall.model_construct(
             name=call["name"], args=call["args"], status=_text(call.get("status"))
         )
-        for call in (tool_calls if isinstance(tool_calls, list) else [])
+        for call in (parsed_calls if isinstance(parsed_calls, list) else [])
         if isinstance(call, dict)
         and isinstance(call.get("name"), str)
         and isinstance(call.get("args"), dict)

@@ -16,7 +16,7 @@ from day1.toolsets.compose.fields import Whose, missing
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """Who writes: the wallet is the agent of its rows."""
+    """The author of a write: the agent is the wallet."""
 
     agent_id: str | None
     session_id: str | None = None
@@ -34,7 +34,9 @@ def owner_of(ctx: Context, request: Whose) -> Owner:
     wallet = ctx.caller.access.writes_as(request.agentWallet)
     device = request.haiId if request.scope == "local" else None
     if wallet is None and (request.userAddress is not None or device is not None):
-        raise missing("agentWallet", "is needed with `userAddress` and with `scope: local`")
+        raise missing(
+            "agentWallet", "is needed with `userAddress` and with `scope: local`: name the agent"
+        )
     return Owner(wallet, request.userAddress, device)
 
 
@@ -59,7 +61,7 @@ def write_of(ctx: Context, owner: Owner, session_id: str | None = None) -> Writi
 
 
 def expiry_of(ctx: Context, retention: str | None) -> int | None:
-    """Read when a memory expires from its retention, such as `7d`; None for any other word.
+    """Compute the expiry time of a retention such as `7d`; None if it is no span of time.
 
     Raises:
         InvalidRequest: the span is zero, or too long.
@@ -71,13 +73,13 @@ def expiry_of(ctx: Context, retention: str | None) -> int | None:
 
 
 def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
-    """Cut the frames of memory out of a text; return it with notes on secrets in it.
+    """Cut quoted memory prompts out of a text; return the rest, with notes on secrets in it.
 
     Raises:
         InvalidRequest: nothing else is in the text.
         Refused: it looks like a secret, and the settings refuse secrets.
     """
-    words = without_frames(text).strip()
-    if not words:
-        raise missing(field, "has no words beside quotations from memory")
-    return words, secret_notes(ctx.limits.secrets, words)
+    own_text = without_frames(text).strip()
+    if not own_text:
+        raise missing(field, "has only quotations from memory: add words of your own")
+    return own_text, secret_notes(ctx.limits.secrets, own_text)

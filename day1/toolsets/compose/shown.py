@@ -35,14 +35,14 @@ _SOURCES: Final[Mapping[str, Source]] = {
     "session": "session",
     "knowledge": "knowledge",
 }
-"""By category of a fact; any other one is a `fact`."""
+"""Category of a fact -> its `source` in answers; all other categories have the source `fact`."""
 _DIGITS: Final = 6
 """Decimal places of the scores in answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """The data that items are shown with, beside their rows; made by `item_context`."""
+    """Data from outside of rows that their items show, such as uses; built by `item_context`."""
 
     now: int
     owner: Owner
@@ -71,17 +71,25 @@ class ItemContext:
 def item_context(ctx: Context, branch: str, rows: Iterable[Row], owner: Owner) -> ItemContext:
     """Read the uses, last edits and conversations of rows that are to be shown."""
     row_by_id = {str(row["id"]): row for row in rows}
-    conversation_ids = {str(c) for r in row_by_id.values() if (c := r.get("conversation_id"))}
+    conversation_ids = {
+        str(conversation_id)
+        for memory_row in row_by_id.values()
+        if (conversation_id := memory_row.get("conversation_id"))
+    }
     has_vectors = embeds(ctx.search.embedder)  # may ask an endpoint, so not during a reading
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        query = Query(among={"row_id": list(row_by_id)})
-        edits = reading.scan(EDIT, ("row_id", "created_at"), query) if row_by_id else []
-        conversations = reading.get(CONVERSATION, sorted(conversation_ids))
-    changed_by_row: dict[str, int] = {}
-    for row_id, at in edits:
-        changed_by_row[str(row_id)] = max(changed_by_row.get(str(row_id), 0), int(at or 0))
-    uses = ctx.search.uses.of(list(row_by_id))
-    return ItemContext(ctx.clock(), owner, has_vectors, uses, changed_by_row, conversations)
+        edit_query = Query(among={"row_id": list(row_by_id)})
+        edit_times = reading.scan(EDIT, ("row_id", "created_at"), edit_query) if row_by_id else []
+        conversation_by_id = reading.get(CONVERSATION, sorted(conversation_ids))
+    last_edit_at_by_row: dict[str, int] = {}
+    for row_id, edited_at in edit_times:
+        last_edit_at_by_row[str(row_id)] = max(
+            last_edit_at_by_row.get(str(row_id), 0), int(edited_at or 0)
+        )
+    use_by_id = ctx.search.uses.of(list(row_by_id))
+    return ItemContext(
+        ctx.clock(), owner, has_vectors, use_by_id, last_edit_at_by_row, conversation_by_id
+    )
 
 
 def search_result(row: Row, score: float, context: ItemContext) -> SearchResult:
@@ -93,8 +101,8 @@ def search_results(
     ctx: Context, branch: str, found: Sequence[tuple[Row, float]], owner: Owner
 ) -> list[SearchResult]:
     """Show found rows with their scores, in their order."""
-    context = item_context(ctx, branch, (row for row, _ in found), owner)
-    return [search_result(row, score, context) for row, score in found]
+    items_context = item_context(ctx, branch, (row for row, _ in found), owner)
+    return [search_result(row, score, items_context) for row, score in found]
 
 
 def vector_item(
@@ -119,7 +127,7 @@ def vector_item(
 
 
 def vector_id(row: Row, *, has_vectors: bool) -> str | None:
-    """Name the vector of a row: its id if it has a vector or waits for one, else None."""
+    """Return the id of a row's vector: the row's own id if it has or gets a vector, else None."""
     awaits_vector = has_vectors and not is_secret(row)
     return str(row["id"]) if awaits_vector or row.get("vector") is not None else None
 
@@ -137,14 +145,16 @@ def source_of_category(category: Cell) -> Source:
 
 
 def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:
-    row_id, created = str(row["id"]), int(row["created_at"] or 0)
-    use, owner = context.uses.get(row_id), context.owner_of(row)
-    last_used_at = max(created, context.changed_at.get(row_id, 0), 0 if use is None else use.last)
-    kind: Kind = kind_of(row_id) or FACT
+    row_id, created_at = str(row["id"]), int(row["created_at"] or 0)
+    row_use, owner = context.uses.get(row_id), context.owner_of(row)
+    last_touched_at = max(
+        created_at, context.changed_at.get(row_id, 0), 0 if row_use is None else row_use.last
+    )
+    row_kind: Kind = kind_of(row_id) or FACT
     return {
         "id": row_id,
         "vectorId": vector_id(row, has_vectors=context.embeds),
-        "content": str(row[kind.text or ""]),
+        "content": str(row[row_kind.text or ""]),
         "score": round(score, _DIGITS),
         "source": source_of(row),
         "agentWallet": owner.wallet or text_of(row.get("agent_id")) or "",
@@ -152,9 +162,9 @@ def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:
         "threadId": text_of(context.detail(row).get("threadId")),
         "scope": "global" if owner.device is None else "local",
         "haiId": owner.device,
-        "decayScore": round(decay_score(last_used_at, context.now), _DIGITS),
-        "accessCount": 0 if use is None else use.times,
-        "createdAt": milliseconds(created),
+        "decayScore": round(decay_score(last_touched_at, context.now), _DIGITS),
+        "accessCount": 0 if row_use is None else row_use.times,
+        "createdAt": milliseconds(created_at),
     }
 
 

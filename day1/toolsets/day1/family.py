@@ -27,7 +27,7 @@ _LINES: Final = (
     "Step by step: the resources skill://day1-memory/SKILL.md, skill://day1-merge-review/SKILL.md, "
     "skill://day1-handoff/SKILL.md.",
 )
-"""The workflow. `{tool}` is a tool that the line is about."""
+"""Instructions for agents, line by line; `{tool}` stands for the name of a tool."""
 
 _PROMPTS: Final = (
     Prompt(
@@ -103,6 +103,6 @@ def toolset(
     operations: tuple[Operation[Any, Any], ...],
     wires: tuple[Wire, ...] = ("mcp", "http", "call"),
 ) -> Toolset:
-    """Create one of day1's own toolsets, which these wires offer."""
-    hints, offered = _HINTS, frozenset(wires)
-    return Toolset(name, operations, _API, hints=hints, unlisted=RECALLING, wires=offered)
+    """Create one of day1's own toolsets, offered on these wires."""
+    hints, wire_set = _HINTS, frozenset(wires)
+    return Toolset(name, operations, _API, hints=hints, unlisted=RECALLING, wires=wire_set)

@@ -77,26 +77,26 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
             return Hinted(text="", ids=[], read=read_of(reading, branch.name))
     hint = hint_of(ctx.search, branch, space, request.prompt, _seen(ctx, request))
     read_state = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
-    text = hint.text
-    if text and request.event is not None:
-        hook_output = {"hookEventName": request.event, "additionalContext": text}
-        text = json.dumps({"hookSpecificOutput": hook_output}, ensure_ascii=False)
-    return Hinted(text=text, ids=list(hint.ids), read=read_state)
+    hint_text = hint.text
+    if hint_text and request.event is not None:
+        hook_output = {"hookEventName": request.event, "additionalContext": hint_text}
+        hint_text = json.dumps({"hookSpecificOutput": hook_output}, ensure_ascii=False)
+    return Hinted(text=hint_text, ids=list(hint.ids), read=read_state)
 
 
 def _space(ctx: Context, space: str | None) -> str | None:
     """Return the space whose facts are shown beside the shared ones, or None."""
-    name = space or ctx.caller.space
-    return None if name in {None, SHARED, EVERY} else name
+    space_name = space or ctx.caller.space
+    return None if space_name in {None, SHARED, EVERY} else space_name
 
 
 def _seen(ctx: Context, request: RecallHint) -> Seen:
-    """Return what the session of the request has seen already."""
-    session = request.session_id or ctx.caller.session_id
-    if not session:
+    """Return the facts that the session of the request was shown already."""
+    session_id = request.session_id or ctx.caller.session_id
+    if not session_id:
         return Seen()
-    key = ctx.caller.access.token_id, session
-    return ctx.prime.seen.of(key, ctx.prime.primes.told(session))
+    token_and_session = ctx.caller.access.token_id, session_id
+    return ctx.prime.seen.of(token_and_session, ctx.prime.primes.told(session_id))
 
 
 OPERATIONS = (

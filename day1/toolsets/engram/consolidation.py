@@ -73,15 +73,15 @@ def preview(ctx: Context, request: Preview) -> Previewed:
     findings = find_duplicates_and_stale(
         ctx.repo, ctx.search, _service_request(ctx, branch, request)
     )
-    groups = [
-        DuplicateGroup(ids=_ids(group), how="exact" if is_exact(group) else "alike")
-        for group in findings.groups
+    duplicate_groups = [
+        DuplicateGroup(ids=_ids(row_group), how="exact" if is_exact(row_group) else "alike")
+        for row_group in findings.groups
     ]
     return Previewed(
-        duplicates=sum(len(group.ids) - 1 for group in groups),
+        duplicates=sum(len(row_group.ids) - 1 for row_group in duplicate_groups),
         stale=len(findings.stale),
         garbage=len(findings.garbage),
-        duplicate_groups=groups,
+        duplicate_groups=duplicate_groups,
         stale_ids=_ids(findings.stale),
         garbage_ids=_ids(findings.garbage),
         read=_read(ctx, branch, findings),
@@ -119,19 +119,19 @@ def consolidate(ctx: Context, request: Consolidate) -> Planned:
     branch = branch_of(ctx)
     service_request = _service_request(ctx, branch, request)
     findings = find_duplicates_and_stale(ctx.repo, ctx.search, service_request)
-    plan = recommend(findings, ctx.chat, ctx.stopped)
+    consolidation_plan = recommend(findings, ctx.chat, ctx.stopped)
     notes: list[str] = []
     if ctx.chat is not None:
         try:
-            keep_plan(ctx.repo, service_request, _client(ctx), findings, plan)
+            keep_plan(ctx.repo, service_request, _client(ctx), findings, consolidation_plan)
         except StoreReadOnly:
             notes.append("The store is read-only, so this plan is not kept for applying.")
     return Planned(
         analyzed_count=findings.analyzed,
-        recommendations=_recommended(plan.recommendations),
-        errors=plan.errors,
+        recommendations=_recommended(consolidation_plan.recommendations),
+        errors=consolidation_plan.errors,
         degraded=ctx.chat is None,
-        digest=plan.digest,
+        digest=consolidation_plan.digest,
         read=_read(ctx, branch, findings, *notes),
     )
 
@@ -166,19 +166,23 @@ class Applied(Response):
 
 def apply(ctx: Context, request: Apply) -> Applied:
     """Merge, archive and delete as recommended: one commit, which can be reverted."""
-    write = write_here(ctx, request)
-    result = consolidate_lessons(
+    write_context = write_here(ctx, request)
+    apply_result = consolidate_lessons(
         ctx.repo,
         ctx.search,
-        _service_request(ctx, write.branch, request),
+        _service_request(ctx, write_context.branch, request),
         Applying(
-            write.origin, ctx.chat, _client(ctx), request.expect, request.min_confidence or 0.0
+            write_context.origin,
+            ctx.chat,
+            _client(ctx),
+            request.expect,
+            request.min_confidence or 0.0,
         ),
     )
     count_by_action = {
         action: sum(
             len(recommendation.touched)
-            for recommendation in result.done
+            for recommendation in apply_result.done
             if recommendation.action == action
         )
         for action in ("merge", "archive", "delete")
@@ -187,9 +191,9 @@ def apply(ctx: Context, request: Apply) -> Applied:
         merged=count_by_action["merge"],
         archived=count_by_action["archive"],
         deleted=count_by_action["delete"],
-        applied=_recommended(result.done),
-        errors=result.plan.errors,
-        written=written(write.branch.name, result.commit, notes=result.notes),
+        applied=_recommended(apply_result.done),
+        errors=apply_result.plan.errors,
+        written=written(write_context.branch.name, apply_result.commit, notes=apply_result.notes),
     )
 
 
@@ -197,15 +201,19 @@ def _service_request(
     ctx: Context, branch: Branch, request: Preview | Apply
 ) -> ConsolidationRequest:
     stale_days = 30.0 if request.stale_days is None else request.stale_days
-    score = 0.3 if request.min_score is None else request.min_score
-    return ConsolidationRequest(branch, ctx.clock(), stale_days, score)
+    min_score = 0.3 if request.min_score is None else request.min_score
+    return ConsolidationRequest(branch, ctx.clock(), stale_days, min_score)
 
 
 def _client(ctx: Context) -> str:
     """Return the owner of a kept plan: token, client and agent, as far as they are known."""
-    caller, agent = ctx.caller, agent_of(ctx.caller) or ""
-    ids = caller.access.token_id, caller.client
-    return "/".join((*(name or "" for name in ids), agent)) if any(ids) else agent
+    caller, agent_id = ctx.caller, agent_of(ctx.caller) or ""
+    token_and_client = caller.access.token_id, caller.client
+    return (
+        "/".join((*(client_id or "" for client_id in token_and_client), agent_id))
+        if any(token_and_client)
+        else agent_id
+    )
 
 
 def _read(ctx: Context, branch: Branch, findings: Findings, *notes: Note) -> Read:

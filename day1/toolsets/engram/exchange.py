@@ -50,9 +50,9 @@ class Exported(Response):
 
 def memory_export(ctx: Context, request: MemoryExport) -> Exported:  # noqa: ARG001 - there are none
     """All active memories as portable JSON, without secrets."""
-    branch = branch_of(ctx).name
-    document = export(ctx.repo, ctx.search.uses, branch, ctx.clock())
-    return Exported(**document, read=state_of(ctx, branch))
+    branch_name = branch_of(ctx).name
+    document = export(ctx.repo, ctx.search.uses, branch_name, ctx.clock())
+    return Exported(**document, read=state_of(ctx, branch_name))
 
 
 def _or_empty(value: object) -> object:
@@ -131,17 +131,19 @@ def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
             number=_WRONG_VERSION,
             version=request.version,
         )
-    memories = [_memory(number, memory) for number, memory in enumerate(request.memories)]
-    write = write_here(ctx, request)
-    added, skipped_count = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
-    with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
-        state = written(write.branch.name, reading.tip, reading.pending.count)
+    memories_to_import = [_memory(index, memory) for index, memory in enumerate(request.memories)]
+    write_context = write_here(ctx, request)
+    added_count, skipped_count = bring_in(
+        ctx.repo, write_context.branch, memories_to_import, write_context.origin, ctx.progress
+    )
+    with ctx.repo.store.reading(Ref(branch=write_context.branch.name)) as reading:
+        written_state = written(write_context.branch.name, reading.tip, reading.pending.count)
     return MemoriesImported(
-        imported=added,
+        imported=added_count,
         skipped=skipped_count,
         indexed=False,
         reindex="day1 search --wait QUERY",
-        written=state,
+        written=written_state,
     )
 
 
@@ -151,20 +153,22 @@ def _memory(number: int, memory: MemoryGiven) -> Memory:
     Raises:
         InvalidRequest: it is empty, too long, or of no valid project; the message has its number.
     """
-    place = f"memories.{number}"
-    parts = Experience(memory.context, memory.action, memory.result)
-    if not any(part.strip() for part in parts.parts):
-        raise InvalidRequest(f"{place}: context, action and result are all empty.", id=memory.id)
-    if len(parts.text) > MAX_TEXT:
-        raise text_too_long(f"{place}: {TooLong(len(parts.text))}", id=memory.id)
+    argument_path = f"memories.{number}"
+    experience = Experience(memory.context, memory.action, memory.result)
+    if not any(part.strip() for part in experience.parts):
+        raise InvalidRequest(
+            f"{argument_path}: context, action and result are all empty.", id=memory.id
+        )
+    if len(experience.text) > MAX_TEXT:
+        raise text_too_long(f"{argument_path}: {TooLong(len(experience.text))}", id=memory.id)
     try:
         space_of(memory.project)
     except InvalidRequest as exc:
-        raise InvalidRequest(f"{place}: {exc}", id=memory.id) from exc
+        raise InvalidRequest(f"{argument_path}: {exc}", id=memory.id) from exc
     return Memory(
         memory.id,
         memory.memory_type or "context",
-        *parts.parts,
+        *experience.parts,
         memory.score or 0.0,
         tuple(memory.tags) if isinstance(memory.tags, list) else tags_of(memory.tags),
         memory.project,

@@ -60,16 +60,16 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
         request.score,
         agent_of(ctx.caller),
     )
-    result = judge_memory(
+    judge_result = judge_memory(
         ctx.repo, branch, judge_request, partial(opinion, ctx.search, ctx.chat, ctx.judge)
     )
     return MemoryJudged(
         memory_id=request.memory_id,
-        score=result.opinion.score,
-        reason=result.opinion.reason,
-        degraded=result.opinion.degraded,
-        judgments=result.votes,
-        read=read_of(result.read, branch.name),
+        score=judge_result.opinion.score,
+        reason=judge_result.opinion.reason,
+        degraded=judge_result.opinion.degraded,
+        judgments=judge_result.votes,
+        read=read_of(judge_result.read, branch.name),
     )
 
 
@@ -92,19 +92,19 @@ class Status(Response):
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
     """Count memories, indexed texts and judgments still due."""
     branch = branch_of(ctx)
-    status = status_of(ctx.repo, ctx.search, branch, ctx.clock())
-    hint_notes: list[Note] = []
-    if status.unrated:
-        hint_notes.append(f"Shown and not judged yet: {', '.join(status.unrated[:_SOME])}.")
-    if status.indexed < status.memories:
-        hint_notes.append("`day1 search --wait` indexes what is left.")
+    memory_counts = status_of(ctx.repo, ctx.search, branch, ctx.clock())
+    hints: list[Note] = []
+    if memory_counts.unrated:
+        hints.append(f"Shown and not judged yet: {', '.join(memory_counts.unrated[:_SOME])}.")
+    if memory_counts.indexed < memory_counts.memories:
+        hints.append("`day1 search --wait` indexes what is left.")
     return Status(
-        memory_count=status.memories,
-        indexed_count=status.indexed,
+        memory_count=memory_counts.memories,
+        indexed_count=memory_counts.indexed,
         index_size=0 if ctx.caller.access.branches else ctx.search.index.size(),
-        pending_judgments=len(status.unrated),
-        hints=hint_notes,
-        read=read_of(status.read, branch.name),
+        pending_judgments=len(memory_counts.unrated),
+        hints=hints,
+        read=read_of(memory_counts.read, branch.name),
     )
 
 

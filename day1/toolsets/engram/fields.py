@@ -28,7 +28,9 @@ Project = Annotated[Label, AfterValidator(_valid_project)]
 def _few_short_tags(tags_argument: str | list[str] | None) -> str | list[str] | None:
     tags = tags_of(tags_argument)
     if len(tags) > _MOST_TAGS or any(len(clean(tag)) > MAX_LABEL for tag in tags):
-        raise ValueError(f"at most {_MOST_TAGS} tags of {MAX_LABEL} characters each")
+        raise ValueError(
+            f"must be at most {_MOST_TAGS} tags of at most {MAX_LABEL} characters each"
+        )
     return tags_argument
 
 

@@ -63,44 +63,50 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
         ctx.caller.access.require("write", f"To {action} insights")
     match action:
         case "generate":
-            write = write_here(ctx, request)
-            result = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
+            write_context = write_here(ctx, request)
+            generate_result = generate(
+                ctx.repo, write_context.branch, write_context.origin, ctx.chat, ctx.clock()
+            )
             return Insights(
-                insights=[_shown(row) for row in result.insights],
-                generated=result.added,
-                replaced=result.removed,
-                degraded=result.degraded,
-                written=written(write.branch.name, result.commit),
+                insights=[_shown(row) for row in generate_result.insights],
+                generated=generate_result.added,
+                replaced=generate_result.removed,
+                degraded=generate_result.degraded,
+                written=written(write_context.branch.name, generate_result.commit),
             )
         case "delete":
             if request.id is None:
-                raise InvalidRequest("Say by `id` which insight to delete.")
-            write = write_here(ctx, request)
+                raise InvalidRequest(
+                    "`id` is missing: name the insight to delete; action=list shows the ids."
+                )
+            write_context = write_here(ctx, request)
             row_id = row_id_of(request.id)
-            commit = delete(ctx.repo, write.branch, row_id, write.origin)
-            remaining_insights, _ = _listed(ctx, write.branch.name)
-            state = written(write.branch.name, commit)
-            return Insights(insights=remaining_insights, deleted=request.id, written=state)
+            delete_commit = delete(ctx.repo, write_context.branch, row_id, write_context.origin)
+            remaining_insights, _ = _listed(ctx, write_context.branch.name)
+            written_state = written(write_context.branch.name, delete_commit)
+            return Insights(insights=remaining_insights, deleted=request.id, written=written_state)
         case _:
-            every_insight, state = _listed(ctx, branch_of(ctx).name)
-            return Insights(insights=every_insight, written=state)
+            all_insights, written_state = _listed(ctx, branch_of(ctx).name)
+            return Insights(insights=all_insights, written=written_state)
 
 
 def _listed(ctx: Context, branch: str) -> tuple[list[Insight], Written]:
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        rows = insights_of(reading, ctx.clock())
-        return [_shown(row) for row in rows], written(branch, reading.tip, reading.pending.count)
+        insight_rows = insights_of(reading, ctx.clock())
+        return [_shown(row) for row in insight_rows], written(
+            branch, reading.tip, reading.pending.count
+        )
 
 
 def _shown(row: Row) -> Insight:
-    parts = experience_of(row)
+    experience = experience_of(row)
     return Insight(
         id=str(row["id"]),
         memory_type=str(row["category"]),
         text=str(row["fact_text"]),
-        context=None if parts is None else parts.context,
-        action=None if parts is None else parts.action,
-        result=None if parts is None else parts.result,
+        context=None if experience is None else experience.context,
+        action=None if experience is None else experience.action,
+        result=None if experience is None else experience.result,
         project=project_of(row["space"]),
         source_ids=sources_of(row),
         created_at=show(int(row["created_at"] or 0)),

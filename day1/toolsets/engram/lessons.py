@@ -65,9 +65,9 @@ class MemoryStore(Repeatable):
 
     @model_validator(mode="after")
     def _fits(self) -> "MemoryStore":
-        length = len(Experience(self.context, self.action, self.result).text)
-        if length > MAX_TEXT:
-            raise TooLong(length)
+        text_length = len(Experience(self.context, self.action, self.result).text)
+        if text_length > MAX_TEXT:
+            raise TooLong(text_length)
         return self
 
 
@@ -88,24 +88,31 @@ class MemoryStored(Response):
 
 def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     """Store a lesson. A stored one in nearly the same words is updated."""
-    parts = Experience(request.context, request.action, request.result)
-    notes = secret_notes(ctx.limits.secrets, *parts.parts)
-    kind = request.memory_type or "decision"
-    write = write_here(ctx, request)
-    space = space_of(request.project) or write.space
-    lesson = Lesson(parts, kind, tags_of(request.tags), space)
-    result = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
-    row_id = str(result.row["id"])
-    hashes_to_embed = [] if ctx.caller.access.branches else [str(result.row["content_hash"])]
+    experience = Experience(request.context, request.action, request.result)
+    notes = secret_notes(ctx.limits.secrets, *experience.parts)
+    lesson_type = request.memory_type or "decision"
+    write_context = write_here(ctx, request)
+    space = space_of(request.project) or write_context.space
+    lesson = Lesson(experience, lesson_type, tags_of(request.tags), space)
+    store_result = store_lesson(
+        ctx.repo, ctx.search, write_context.branch, write_context.origin, lesson
+    )
+    row_id = str(store_result.row["id"])
+    hashes_to_check = [] if ctx.caller.access.branches else [str(store_result.row["content_hash"])]
     return MemoryStored(
         id=row_id,
-        updated=result.updated,
-        created_at=show(int(result.row["created_at"] or 0)),
-        indexed=bool(ctx.search.index.words.known(FACT, hashes_to_embed)),
-        deduplicated=result.updated or result.deduplicated,
-        merged_into=row_id if result.updated or result.deduplicated else None,
-        near_duplicate_of=result.near,
-        written=written(write.branch.name, result.commit, result.pending, [*notes, *result.notes]),
+        updated=store_result.updated,
+        created_at=show(int(store_result.row["created_at"] or 0)),
+        indexed=bool(ctx.search.index.words.known(FACT, hashes_to_check)),
+        deduplicated=store_result.updated or store_result.deduplicated,
+        merged_into=row_id if store_result.updated or store_result.deduplicated else None,
+        near_duplicate_of=store_result.near,
+        written=written(
+            write_context.branch.name,
+            store_result.commit,
+            store_result.pending,
+            [*notes, *store_result.notes],
+        ),
     )
 
 
@@ -160,12 +167,17 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     branch = branch_of(ctx)
     spaces = spaces_of(ctx, space_of(request.project))
     search_request = SearchRequest(request.query, limit=request.limit or 10, spaces=spaces)
-    answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
-    note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)
-    texts = texts_of(ctx, request.query, [hit.text for hit in answer.hits], full=request.full)
+    search_answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
+    note_shown(ctx, (hit.row["id"] for hit in search_answer.hits), branch.id)
+    quoted_texts = texts_of(
+        ctx, request.query, [hit.text for hit in search_answer.hits], full=request.full
+    )
     return Hits(
-        result=[_shown(*both) for both in zip(answer.hits, texts.texts, strict=True)],
-        read=read_found(branch.name, answer, texts.notes),
+        result=[
+            _shown(*hit_and_text)
+            for hit_and_text in zip(search_answer.hits, quoted_texts.texts, strict=True)
+        ],
+        read=read_found(branch.name, search_answer, quoted_texts.notes),
     )
 
 
@@ -174,8 +186,8 @@ def lesson_fields(row: Row, text: QuotedText) -> dict[str, str | None]:
 
     The parts repeat the text, so they are left out if the text is quoted.
     """
-    parts = None if text.span else experience_of(row)
-    part_fields = {} if parts is None else asdict(parts)
+    experience = None if text.span else experience_of(row)
+    part_fields = {} if experience is None else asdict(experience)
     return {**part_fields, "tags": shown_tags(row), "project": project_of(row["space"])}
 
 

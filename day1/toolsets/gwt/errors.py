@@ -28,7 +28,9 @@ def _body(error: Day1Error, say: Say) -> dict[str, Json]:
         "error": error.worded(say),
         **lifted_details,
         "code": error.code,
-        "details": {name: v for name, v in error.details.items() if name not in lifted_details},
+        "details": {
+            name: value for name, value in error.details.items() if name not in lifted_details
+        },
     }
 
 

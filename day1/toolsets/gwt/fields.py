@@ -43,7 +43,7 @@ TargetName = Annotated[str, _listing(*TARGETS)]
 ScopeName = Annotated[str, _listing(*SCOPES)]
 ModeName = Annotated[str, _listing(*MODES)]
 Most = Annotated[int, Field(ge=1, le=200)]
-"""How many items to answer, at most."""
+"""Maximum number of items to answer."""
 
 
 def checked_planner(planner: str) -> str:
@@ -351,7 +351,7 @@ class ReadinessShown(Response):
 
 
 def stats_shown(mind: Mind) -> Stats:
-    """Show the numbers of a workspace."""
+    """Count a workspace's goals, memories, cycles and uses for an answer."""
     return Stats(
         cycles=mind.cycles,
         goals=len(mind.goals),
@@ -366,7 +366,7 @@ def stats_shown(mind: Mind) -> Stats:
 
 
 def goal_shown(goal: Goal, *, is_active: bool) -> GoalShown:
-    """Show a goal."""
+    """Convert a goal to its form in answers."""
     return GoalShown(
         goal_id=goal.id,
         description=goal.description,

@@ -33,15 +33,15 @@ from day1.toolsets.gwt.fields import (
 from day1.toolsets.shared.answers import read_of
 
 _MOST_LISTED: Final = 1_000
-"""Lines that an answer lists as refused or skipped, at most; it counts all of them."""
+"""Maximum number of refused or skipped lines that an answer lists; it counts all of them."""
 NO_REQUEST: Final = Repeatable()
-"""The arguments of calls without a request id; repeating an import adds nothing."""
+"""Arguments without a `request_id`; a repeated import adds nothing even so."""
 _HIDDEN_PLACE: Final = "store"
 """The word that replaces the store's place for callers who do not administer the store."""
 
 
 def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryExported:
-    """Answer with the memories as lines."""
+    """Export memories as JSON lines."""
     exported_items = _exported(ctx, memory_type, tag)
     return MemoryExported(
         status="ok",
@@ -54,7 +54,7 @@ def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryEx
 
 
 def backed_up(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryBackedUp:
-    """Answer with the memories as lines, and with where they are from."""
+    """Export memories as JSON lines, with the namespace that they are from."""
     exported_items = _exported(ctx, memory_type, tag)
     return MemoryBackedUp(
         status="ok",
@@ -104,44 +104,50 @@ class Import:
 def imported(ctx: Context, request: Import) -> MemoryImported:
     """Import lines, and answer with the imported, refused and skipped ones."""
     default_type = checked_type(request.default_memory_type, "default_memory_type")
-    lines = read_lines(request.jsonl, default_type, request.tags or ())
-    write = write_here(ctx, NO_REQUEST)
-    items, refused, notes = without_secrets(ctx, lines)
-    result = import_items(write, items, dedupe=request.dedupe)
+    parsed_lines = read_lines(request.jsonl, default_type, request.tags or ())
+    write_context = write_here(ctx, NO_REQUEST)
+    storable_lines, refused_lines, notes = without_secrets(ctx, parsed_lines)
+    import_result = import_items(write_context, storable_lines, dedupe=request.dedupe)
     if request.admit:
-        admit(ctx, result.incoming)
+        admit(ctx, import_result.incoming)
     return MemoryImported(
         admit=request.admit,
         dedupe=request.dedupe,
-        **result_of(write, result.incoming, [*lines.bad, *refused], result.after, notes),
+        **result_of(
+            write_context,
+            import_result.incoming,
+            [*parsed_lines.bad, *refused_lines],
+            import_result.after,
+            notes,
+        ),
     )
 
 
 def without_secrets(
     ctx: Context, lines: LinesRead
 ) -> tuple[list[NumberedLine], list[BadLine], list[str]]:
-    """Sort lines by whether their texts may be stored; return also the notes about those that may.
+    """Split lines into storable and refused ones; return also the notes on possible secrets.
 
     A text that looks like a secret is noted or refused, as the setting for all writes says.
     """
-    items: list[NumberedLine] = []
-    refused: list[BadLine] = []
+    storable_lines: list[NumberedLine] = []
+    refused_lines: list[BadLine] = []
     notes: dict[str, None] = {}
     for line in lines.items:
         try:
             notes |= dict.fromkeys(secret_notes(ctx.limits.secrets, line.item.content))
         except Refused as error:
-            refused.append(BadLine(line.number, error.worded(ctx.say)))
+            refused_lines.append(BadLine(line.number, error.worded(ctx.say)))
         else:
-            items.append(line)
-    return items, refused, list(notes)
+            storable_lines.append(line)
+    return storable_lines, refused_lines, list(notes)
 
 
 def admit(ctx: Context, incoming: Incoming) -> None:
     """Let the new memories wait for a place in the caller's workspace."""
     now = ctx.clock()
-    ids = tuple(incoming.fresh)
-    change_mind(ctx.repo, seat_of(ctx), lambda mind: mind.admitted(ids, now), now)
+    new_ids = tuple(incoming.fresh)
+    change_mind(ctx.repo, seat_of(ctx), lambda mind: mind.admitted(new_ids, now), now)
 
 
 def result_of(
@@ -153,16 +159,17 @@ def result_of(
 ) -> dict[str, Any]:
     """Build the part of an answer that lists the imported, refused and skipped lines."""
     bad = sorted([*bad, *incoming.bad])
-    shown, skipped = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
+    shown_bad_lines, shown_duplicates = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
     return {
         "status": "partial" if bad else "ok",
         "imported_count": len(incoming.fresh),
         "imported_ids": list(incoming.fresh),
         "error_count": len(bad),
-        "errors": [LineRefused(line=line.number, error=line.error) for line in shown],
+        "errors": [LineRefused(line=line.number, error=line.error) for line in shown_bad_lines],
         "skipped_duplicate_count": len(incoming.duplicates),
         "skipped_duplicates": [
-            LineSkipped(line=line.number, reason="duplicate", id=line.row_id) for line in skipped
+            LineSkipped(line=line.number, reason="duplicate", id=line.row_id)
+            for line in shown_duplicates
         ],
         "written": written(write.branch.name, after.tip, after.pending, notes),
     }

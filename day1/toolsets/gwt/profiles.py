@@ -31,44 +31,47 @@ _POLICY: Final[dict[str, int | str]] = {
 
 
 def profile(ctx: Context) -> MemoryProfile:
-    """Answer with the numbers of memory and workspace."""
-    subject = _subject(ctx)
-    branch, totals = subject.seat.branch.name, profile_of(subject)
-    namespace = namespace_of(ctx, branch)
+    """Count what the caller's memory and workspace hold."""
+    profile_subject = _subject(ctx)
+    branch_name, profile_totals = profile_subject.seat.branch.name, profile_of(profile_subject)
+    namespace = namespace_of(ctx, branch_name)
     return MemoryProfile(
         status="ok",
         namespace=namespace,
         data_dir=namespace.data_dir,
         embedding=_embedding(ctx),
-        persisted_item_count=totals.persisted.count,
-        runtime_index_count=totals.indexed,
-        structured_record_count=len(totals.collection.records),
-        structured_fields=list(totals.collection.names[:_MOST_FIELDS]),
-        counts_by_type=dict(totals.persisted.by_type),
-        counts_by_source=dict(totals.persisted.by_source),
+        persisted_item_count=profile_totals.persisted.count,
+        runtime_index_count=profile_totals.indexed,
+        structured_record_count=len(profile_totals.collection.records),
+        structured_fields=list(profile_totals.collection.names[:_MOST_FIELDS]),
+        counts_by_type=dict(profile_totals.persisted.by_type),
+        counts_by_source=dict(profile_totals.persisted.by_source),
         file_sizes=file_sizes(ctx),
-        restored_runtime_items=totals.restored,
-        cycle_stats=stats_shown(totals.mind),
+        restored_runtime_items=profile_totals.restored,
+        cycle_stats=stats_shown(profile_totals.mind),
         retention_policy=_POLICY,
-        read=read_of(totals.persisted.state, branch),
+        read=read_of(profile_totals.persisted.state, branch_name),
     )
 
 
 def readiness(ctx: Context) -> ReadinessShown:
     """Check all parts, and answer which ones work."""
-    subject = _subject(ctx)
-    branch, result = subject.seat.branch.name, check_readiness(subject)
+    profile_subject = _subject(ctx)
+    branch_name, readiness_result = (
+        profile_subject.seat.branch.name,
+        check_readiness(profile_subject),
+    )
     return ReadinessShown(
-        status="degraded" if result.problems else "ready",
-        checks=dict(result.checks),
-        problems=dict(result.problems),
-        namespace=namespace_of(ctx, branch),
+        status="degraded" if readiness_result.problems else "ready",
+        checks=dict(readiness_result.checks),
+        problems=dict(readiness_result.problems),
+        namespace=namespace_of(ctx, branch_name),
         embedding=_embedding(ctx),
-        counts=_counts(result.profile),
-        broadcast_bus=_bus(result.bus),
+        counts=_counts(readiness_result.profile),
+        broadcast_bus=_bus(readiness_result.bus),
         file_sizes=file_sizes(ctx),
-        restored_runtime_items=result.profile.restored,
-        read=read_of(result.profile.persisted.state, branch),
+        restored_runtime_items=readiness_result.profile.restored,
+        read=read_of(readiness_result.profile.persisted.state, branch_name),
     )
 
 
@@ -77,8 +80,8 @@ def _subject(ctx: Context) -> Subject:
 
 
 def _embedding(ctx: Context) -> EmbeddingShown:
-    settings: Any = ctx.configuration.get("embedder", {})
-    provider, embedder = str(settings.get("kind", "none")), ctx.search.embedder
+    embedder_settings: Any = ctx.configuration.get("embedder", {})
+    provider, embedder = str(embedder_settings.get("kind", "none")), ctx.search.embedder
     try:
         if embedder is not None:
             return EmbeddingShown(provider=provider, model=embedder.name, dim=embedder.dimension)

@@ -124,13 +124,13 @@ def gwt_bus_inspect(ctx: Context, _: GwtBusInspect) -> BusInspected:
     """Show what the subscribers proposed after the last broadcast, and what was decided."""
     from day1.toolsets.gwt.rounds import bus_shown  # noqa: PLC0415 - as above
 
-    seat = seat_of(ctx)
-    mind = mind_of(ctx.repo, seat)
-    bus = bus_shown(ctx, seat, mind)
+    workspace_owner = seat_of(ctx)
+    workspace_state = mind_of(ctx.repo, workspace_owner)
+    bus_json = bus_shown(ctx, workspace_owner, workspace_state)
     return BusInspected(
-        status="idle" if bus["result"] is None else "ok",
-        broadcast_bus=bus,
-        summary=bus["summary"] or {},
+        status="idle" if bus_json["result"] is None else "ok",
+        broadcast_bus=bus_json,
+        summary=bus_json["summary"] or {},
     )
 
 

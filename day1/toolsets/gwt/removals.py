@@ -26,18 +26,24 @@ from day1.toolsets.shared.answers import read_of, state_of
 
 def merged(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
     """Import the memories that are missing; with `admitting` they wait for the workspace."""
-    lines = read_lines(jsonl)
-    write = write_here(ctx, NO_REQUEST)
-    items, refused, notes = without_secrets(ctx, lines)
-    result = import_items(write, items, dedupe=True)
+    parsed_lines = read_lines(jsonl)
+    write_context = write_here(ctx, NO_REQUEST)
+    storable_lines, refused_lines, notes = without_secrets(ctx, parsed_lines)
+    import_result = import_items(write_context, storable_lines, dedupe=True)
     if admitting:
-        admit(ctx, result.incoming)
+        admit(ctx, import_result.incoming)
     return MemoryRestored(
         mode="merge",
         admit=admitting,
         dedupe=True,
         deleted_count=0,
-        **result_of(write, result.incoming, [*lines.bad, *refused], result.after, notes),
+        **result_of(
+            write_context,
+            import_result.incoming,
+            [*parsed_lines.bad, *refused_lines],
+            import_result.after,
+            notes,
+        ),
     )
 
 
@@ -46,11 +52,11 @@ def replaced(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
 
     With `admitting` the new memories wait for a place in the workspace.
     """
-    lines = read_lines(jsonl)
-    write = write_here(ctx, NO_REQUEST)
-    items, refused, notes = without_secrets(ctx, lines)
-    refuse_bad([*lines.bad, *refused])
-    replacement = replace_memory(write, items)
+    parsed_lines = read_lines(jsonl)
+    write_context = write_here(ctx, NO_REQUEST)
+    storable_lines, refused_lines, notes = without_secrets(ctx, parsed_lines)
+    refuse_bad([*parsed_lines.bad, *refused_lines])
+    replacement = replace_memory(write_context, storable_lines)
     forget_collections(ctx.repo)
     if admitting:
         admit(ctx, replacement.incoming)
@@ -62,7 +68,7 @@ def replaced(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
         kept_count=replacement.kept,
         snapshot_id=replacement.snapshot_id,
         backup=_shown(replacement.backup),
-        **result_of(write, replacement.incoming, [], replacement.after, notes),
+        **result_of(write_context, replacement.incoming, [], replacement.after, notes),
     )
 
 
@@ -71,25 +77,27 @@ def _shown(backup: Backup) -> BackupShown:
 
 
 def would_compact(ctx: Context, keep: int) -> MemoryCompacted:
-    """Answer which working memories would become one fact."""
-    repo, branch, space = ctx.repo, branch_of(ctx), ctx.caller.space
+    """Preview a compaction: which working memories it would turn into one fact."""
+    repo, branch, caller_space = ctx.repo, branch_of(ctx), ctx.caller.space
     origin = origin_of(ctx, WriteRequest(), branch)
-    owner = Owner(None if space in {SHARED, EVERY} else space, origin.agent_id, origin.task_id)
+    owner = Owner(
+        None if caller_space in {SHARED, EVERY} else caller_space, origin.agent_id, origin.task_id
+    )
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
-        plan = plan_compaction(reading, owner, keep, repo.clock())
+        compaction_plan = plan_compaction(reading, owner, keep, repo.clock())
         read_state = read_of(reading, branch.name)
-    return MemoryCompacted(status="dry_run", read=read_state, **_plan_shown(plan, keep))
+    return MemoryCompacted(status="dry_run", read=read_state, **_plan_shown(compaction_plan, keep))
 
 
 def compacted(ctx: Context, keep: int) -> MemoryCompacted:
     """Turn working memories into one fact, and answer with the removed ones as a backup."""
-    write = write_here(ctx, NO_REQUEST)
-    compaction = compact_working(write, keep)
+    write_context = write_here(ctx, NO_REQUEST)
+    compaction = compact_working(write_context, keep)
     return MemoryCompacted(
         status="compacted",
         deleted_count=len(compaction.plan.compacted),
         summary_id=compaction.summary_id,
-        written=written(write.branch.name, compaction.after.tip, compaction.after.pending),
+        written=written(write_context.branch.name, compaction.after.tip, compaction.after.pending),
         **_plan_shown(compaction.plan, keep),
     )
 
@@ -105,7 +113,7 @@ def _plan_shown(plan: CompactionPlan, keep: int) -> dict[str, Any]:
 
 
 def runtime_reset(ctx: Context) -> MemoryReset:
-    """Drop the records that this process keeps."""
+    """Clear the records that this process caches for exact answers."""
     cleared_count = forget_collections(ctx.repo)
     return MemoryReset(
         status="reset",
@@ -118,29 +126,31 @@ def runtime_reset(ctx: Context) -> MemoryReset:
 
 def workspace_reset(ctx: Context) -> MemoryReset:
     """Empty the workspace of the caller."""
-    seat = seat_of(ctx)
-    cycle: Cycle = SeatCycle(ctx.repo, seat)
+    workspace_owner = seat_of(ctx)
+    item_remover: Cycle = SeatCycle(ctx.repo, workspace_owner)
     return MemoryReset(
         status="reset",
         scope="workspace",
         persistent_memory_deleted=False,
-        evicted_ids=list(cycle.evict_all()),
-        read=state_of(ctx, seat.branch.name),
+        evicted_ids=list(item_remover.evict_all()),
+        read=state_of(ctx, workspace_owner.branch.name),
     )
 
 
 def persistent_reset(ctx: Context) -> MemoryReset:
     """Remove the memories of the caller, and answer with the removed ones as a backup."""
-    write = write_here(ctx, NO_REQUEST)
-    reset = reset_memory(write)
+    write_context = write_here(ctx, NO_REQUEST)
+    reset_result = reset_memory(write_context)
     forget_collections(ctx.repo)
     return MemoryReset(
         status="reset",
         scope="persistent",
-        persistent_memory_deleted=reset.deleted > 0,
-        deleted_count=reset.deleted,
-        kept_count=reset.kept,
-        snapshot_id=reset.snapshot_id,
-        backup=_shown(reset.backup),
-        written=written(write.branch.name, reset.after.tip, reset.after.pending),
+        persistent_memory_deleted=reset_result.deleted > 0,
+        deleted_count=reset_result.deleted,
+        kept_count=reset_result.kept,
+        snapshot_id=reset_result.snapshot_id,
+        backup=_shown(reset_result.backup),
+        written=written(
+            write_context.branch.name, reset_result.after.tip, reset_result.after.pending
+        ),
     )

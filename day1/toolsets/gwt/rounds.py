@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 _PREVIEW: Final = 120
-"""Characters of a preview, at most."""
+"""Maximum number of characters of a preview."""
 _SETTINGS: Final[dict[str, Json]] = {
     "accept_threshold": ACCEPT,
     "max_accepted": MOST_ACCEPTED,
@@ -85,30 +85,39 @@ def asked_by(ctx: Context, question: str | None = None) -> Asked:
 
 
 def competed(ctx: Context, slots: int | None) -> Competed:
-    """Let the memories compete, and show who would win."""
-    seat = seat_of(ctx)
-    competed = compete_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat, slots))
-    memory_standings = competed.outcome.standings
+    """Let memories compete for the workspace; return the winners and change nothing."""
+    workspace_owner = seat_of(ctx)
+    workspace_round = compete_now(
+        ctx.repo, ctx.search, workspace_owner, asked_by(ctx), rules_of(workspace_owner, slots)
+    )
+    memory_standings = workspace_round.outcome.standings
     score_by_id = {standing.id: standing.score for standing in memory_standings}
     return Competed(
-        winners=[_part(competed, each.id, each.score) for each in competed.admitted],
-        would_evict=[_part(competed, i, score_by_id.get(i)) for i in competed.evicted],
+        winners=[
+            _part(workspace_round, winner.id, winner.score) for winner in workspace_round.admitted
+        ],
+        would_evict=[
+            _part(workspace_round, row_id, score_by_id.get(row_id))
+            for row_id in workspace_round.evicted
+        ],
         all_scores=score_by_id,
-        reason=_reason(competed),
+        reason=_reason(workspace_round),
         reason_breakdown={standing.id: standing.reason for standing in memory_standings},
-        explained=[_explained(competed, standing) for standing in memory_standings],
-        read=_read(seat, competed),
+        explained=[_explained(workspace_round, standing) for standing in memory_standings],
+        read=_read(workspace_owner, workspace_round),
     )
 
 
 def broadcast(ctx: Context) -> BroadcastText:
-    """Broadcast the winners, and show them."""
-    seat = seat_of(ctx)
-    return broadcast_shown(seat, broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx)))
+    """Fill the workspace with the winners of a competition, and return them as one text."""
+    workspace_owner = seat_of(ctx)
+    return broadcast_shown(
+        workspace_owner, broadcast_now(ctx.repo, ctx.search, workspace_owner, asked_by(ctx))
+    )
 
 
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
-    """Show a broadcast."""
+    """Convert a broadcast to its form in answers."""
     chosen_standings = done.round.outcome.chosen
     kept_ids = [standing.id for standing in chosen_standings if standing.reason == "kept"]
     goal = done.mind.goal
@@ -160,12 +169,12 @@ def _explained(competed: Round, standing: Standing) -> Explained:
 
 
 def _reason(competed: Round) -> str:
-    chosen, others = competed.outcome.chosen, competed.outcome.others
-    count = sum(standing.reason == "other_wording" for standing in others)
+    winners, losers = competed.outcome.chosen, competed.outcome.others
+    other_wording_count = sum(standing.reason == "other_wording" for standing in losers)
     return (
-        f"{len(chosen)} of {len(chosen) + len(others)} memories win a place of "
+        f"{len(winners)} of {len(winners) + len(losers)} memories win a place of "
         f"{competed.rules.slots}: {len(competed.admitted)} are new, {len(competed.evicted)} leave, "
-        f"{count} are other wordings of a winner."
+        f"{other_wording_count} are other wordings of a winner."
     )
 
 
@@ -179,11 +188,11 @@ def _attended(seat: Seat, done: Broadcast, standing: Standing) -> Attended:
         agent=text_of(memory.item.row["agent_id"]),
         also=[
             {
-                "id": other.item.id,
-                "agent": text_of(other.item.row["agent_id"]),
-                "branch": other.branch,
+                "id": other_memory.item.id,
+                "agent": text_of(other_memory.item.row["agent_id"]),
+                "branch": other_memory.branch,
             }
-            for other in done.round.also(standing.id)
+            for other_memory in done.round.also(standing.id)
         ],
         branch=memory.branch,
         merged=seat.home in memory.on if seat.task_id is not None else None,
@@ -194,13 +203,13 @@ def _attended(seat: Seat, done: Broadcast, standing: Standing) -> Attended:
 
 
 def places(ctx: Context, seat: Seat, taken: Sequence[Place], state: str) -> list[PlaceShown]:
-    """Show places of a mind, with the words of the memories that may be shown."""
-    ids = [place.id for place in taken]
-    return placed(taken, memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx)), state)
+    """Read the memories of workspace places, and show those that the caller may see."""
+    memory_ids = [place.id for place in taken]
+    return placed(taken, memories_of(ctx.repo, ctx.search, seat, memory_ids, asked_by(ctx)), state)
 
 
 def placed(taken: Sequence[Place], memories: Mapping[str, Memory], state: str) -> list[PlaceShown]:
-    """Show places with the memories that may be shown."""
+    """Show workspace places with their memories; a place without a memory is shown as gone."""
     return [_place(place, memories.get(place.id), state) for place in taken]
 
 
@@ -232,17 +241,24 @@ def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
         "reactivations": [],
     }
     if mind.bus is not None:
-        result = read_result(mind.bus)
-        pairs, answer_ids = mind.bus.get("contradictions", ()), mind.bus.get("answer_ids", ())
-        named_ids = {*answer_ids, *(i for pair in pairs for i in pair)}
-        named_ids |= {i for decision in result.decisions for i in decision.proposal.ids}
-        memories = memories_of(ctx.repo, ctx.search, seat, sorted(named_ids), asked_by(ctx))
-        result = among_visible(result, memories)
-        bus_json["result"] = result_shown = _result(result)
-        bus_json |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
-        bus_json["reactivations"] = _reactivations(mind, result, memories)
-        bus_json["contradictions"] = [pair for pair in pairs if memories.keys() >= {*pair}]
-        bus_json["answer_ids"] = [i for i in answer_ids if i in memories]
+        bus_result = read_result(mind.bus)
+        contradiction_pairs, answer_ids = (
+            mind.bus.get("contradictions", ()),
+            mind.bus.get("answer_ids", ()),
+        )
+        named_ids = {*answer_ids, *(row_id for pair in contradiction_pairs for row_id in pair)}
+        named_ids |= {
+            row_id for decision in bus_result.decisions for row_id in decision.proposal.ids
+        }
+        memory_by_id = memories_of(ctx.repo, ctx.search, seat, sorted(named_ids), asked_by(ctx))
+        bus_result = among_visible(bus_result, memory_by_id)
+        bus_json["result"] = shown_result = _result(bus_result)
+        bus_json |= {key: shown_result[key] for key in ("summary", "proposal_groups")}
+        bus_json["reactivations"] = _reactivations(mind, bus_result, memory_by_id)
+        bus_json["contradictions"] = [
+            pair for pair in contradiction_pairs if memory_by_id.keys() >= {*pair}
+        ]
+        bus_json["answer_ids"] = [row_id for row_id in answer_ids if row_id in memory_by_id]
         bus_json["gaps"] = _gaps(ctx, seat, mind)
     return bus_json
 
@@ -257,8 +273,12 @@ def _result(result: BusResult) -> dict[str, Json]:
         "summary": summary_of(result),
         "proposal_groups": list[Json](groups_of(result)),
         "subscriber_reports": [
-            {"subscriber": r.subscriber, "status": r.status, "proposal_count": r.proposed}
-            for r in result.reports
+            {
+                "subscriber": report.subscriber,
+                "status": report.status,
+                "proposal_count": report.proposed,
+            }
+            for report in result.reports
         ],
     }
 
@@ -272,14 +292,18 @@ def _decision(decision: Decision) -> dict[str, Json]:
 
 
 def _proposal(proposal: Proposal) -> dict[str, Json]:
-    values: dict[str, Json] = {
+    proposal_json: dict[str, Json] = {
         "subscriber": proposal.subscriber,
         "action": proposal.action,
         "key": proposal.key,
         "confidence": proposal.confidence,
         "item_ids": list[Json](proposal.ids),
     }
-    return values if proposal.number is None else {**values, "objective": proposal.number}
+    return (
+        proposal_json
+        if proposal.number is None
+        else {**proposal_json, "objective": proposal.number}
+    )
 
 
 def _reactivations(mind: Mind, result: BusResult, memories: Mapping[str, Memory]) -> list[Json]:
@@ -300,7 +324,7 @@ def _gaps(ctx: Context, seat: Seat, mind: Mind) -> list[Json]:
     if seat.task_id is None or not objective_numbers:
         return []
     objectives = ctx.repo.ledger.records(Objective, task_id=seat.task_id)
-    description_by_number = {each.position: each.description for each in objectives}
+    description_by_number = {objective.position: objective.description for objective in objectives}
     return [
         {"objective": number, "description": description_by_number[number]}
         for number in objective_numbers

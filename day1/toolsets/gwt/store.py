@@ -76,23 +76,27 @@ def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
 
     memory_type = checked_type(request.memory_type)
     notes = secret_notes(ctx.limits.secrets, request.content)
-    write = write_here(ctx, request)
-    seat = seat_of(ctx, write.branch)
+    write_context = write_here(ctx, request)
+    workspace_owner = seat_of(ctx, write_context.branch)
     tags = tuple(dict.fromkeys(request.tags or ()))
-    new_item = NewItem(request.content, memory_type, tags, space=write.space)
+    new_item = NewItem(request.content, memory_type, tags, space=write_context.space)
     spaces = spaces_of(ctx, None)
-    stored_item = store_item(write, new_item, request.link_to or (), spaces, request.request_id)
+    stored_item = store_item(
+        write_context, new_item, request.link_to or (), spaces, request.request_id
+    )
     item, now = stored_item.item, ctx.clock()
-    mind = admit(ctx.repo, seat, (item.id,), now)
-    after, branch = stored_item.after, write.branch.name
+    workspace_state = admit(ctx.repo, workspace_owner, (item.id,), now)
+    branch_after, branch_name = stored_item.after, write_context.branch.name
     return ItemStored(
         id=item.id,
         memory_type=item.memory_type,
-        activation_state=mind.state_of(item.id),
+        activation_state=workspace_state.state_of(item.id),
         linked_to=list(stored_item.linked),
         tags=item.tags,
         status="stored",
-        written=written(branch, after.tip, after.pending, [*notes, *stored_item.notes]),
+        written=written(
+            branch_name, branch_after.tip, branch_after.pending, [*notes, *stored_item.notes]
+        ),
     )
 
 
@@ -121,13 +125,15 @@ def gwt_link(ctx: Context, request: GwtLink) -> Linked:
     """Link two memories that belong together."""
     from day1.services.workspace.storing import link_items  # noqa: PLC0415 - a server starts without it
 
-    write = write_here(ctx, request)
-    branch_after = link_items(write, request.source_id, request.target_id, spaces_of(ctx, None))
+    write_context = write_here(ctx, request)
+    branch_after = link_items(
+        write_context, request.source_id, request.target_id, spaces_of(ctx, None)
+    )
     return Linked(
         status="linked",
         source_id=request.source_id,
         target_id=request.target_id,
-        written=written(write.branch.name, branch_after.tip, branch_after.pending),
+        written=written(write_context.branch.name, branch_after.tip, branch_after.pending),
     )
 
 
@@ -184,36 +190,41 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     from day1.services.workspace.items import find_items, links_on_branch  # noqa: PLC0415 - as above
 
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)
-    seat, now = seat_of(ctx), ctx.clock()
-    items = find_items(ctx, ctx.search, request.query, request.k, memory_type)
-    if request.admit and items.ids:
-        mind = change_mind(
-            ctx.repo, seat, lambda mind: mind.found(items.ids, now).admitted(items.ids, now), now
+    workspace_owner, now = seat_of(ctx), ctx.clock()
+    found_items = find_items(ctx, ctx.search, request.query, request.k, memory_type)
+    if request.admit and found_items.ids:
+        workspace_state = change_mind(
+            ctx.repo,
+            workspace_owner,
+            lambda mind: mind.found(found_items.ids, now).admitted(found_items.ids, now),
+            now,
         )
     else:
-        mind = mind_of(ctx.repo, seat)
-    links = links_on_branch(ctx, items.ids)
-    note_shown(ctx, items.ids, seat.branch.id)
-    hit_by_row = {str(hit.row["id"]): hit for hit in items.answer.hits}
-    whole_texts = [hit_by_row[row_id].text for row_id in items.ids]
-    texts = texts_of(ctx, request.query, whole_texts, full=request.full)
+        workspace_state = mind_of(ctx.repo, workspace_owner)
+    linked_ids_by_item = links_on_branch(ctx, found_items.ids)
+    note_shown(ctx, found_items.ids, workspace_owner.branch.id)
+    hit_by_id = {str(hit.row["id"]): hit for hit in found_items.answer.hits}
+    whole_texts = [hit_by_id[row_id].text for row_id in found_items.ids]
+    quoted_texts = texts_of(ctx, request.query, whole_texts, full=request.full)
     return ItemsFound(
         result=[
             ItemFound(
                 id=item.id,
-                content=text.text,
+                content=quoted_text.text,
                 memory_type=item.memory_type,
-                activation_state=mind.state_of(item.id),
-                activation_level=round(activation(item.created_at, mind.uses.get(item.id), now), 6),
-                linked_ids=list(links[item.id]),
+                activation_state=workspace_state.state_of(item.id),
+                activation_level=round(
+                    activation(item.created_at, workspace_state.uses.get(item.id), now), 6
+                ),
+                linked_ids=list(linked_ids_by_item[item.id]),
                 tags=item.tags,
                 admitted=request.admit,
-                score=round(hit_by_row[item.id].score, 6),
-                quoted=quoted_of(text),
+                score=round(hit_by_id[item.id].score, 6),
+                quoted=quoted_of(quoted_text),
             )
-            for item, text in zip(items.items, texts.texts, strict=True)
+            for item, quoted_text in zip(found_items.items, quoted_texts.texts, strict=True)
         ],
-        read=read_found(seat.branch.name, items.answer, texts.notes),
+        read=read_found(workspace_owner.branch.name, found_items.answer, quoted_texts.notes),
     )
 
 

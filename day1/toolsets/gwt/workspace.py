@@ -55,20 +55,20 @@ def gwt_set_goal(ctx: Context, request: GwtSetGoal) -> GoalSet:
         seat_of,
     )
 
-    seat, now = seat_of(ctx), ctx.clock()
+    workspace_owner, now = seat_of(ctx), ctx.clock()
     goal = Goal(
         ctx.repo.new_id("goal", now),
         request.description,
         tuple(dict.fromkeys(request.keywords or ())),
         request.priority,
         now,
-        seat.agent,
+        workspace_owner.agent,
     )
 
     def change(mind: Mind) -> Mind:
         return mind.with_goal(goal)
 
-    change_mind(ctx.repo, seat, change, now)
+    change_mind(ctx.repo, workspace_owner, change, now)
     return GoalSet(
         goal_id=goal.id, description=goal.description, priority=goal.priority, status="active"
     )
@@ -163,24 +163,29 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
 
     if request.target not in TARGETS:
         raise unsupported("target", request.target, "supported_targets", TARGETS)
-    seat = rounds.seat_of(ctx)
-    mind = rounds.mind_of(ctx.repo, seat)
-    details: dict[str, Any] = {}
+    workspace_owner = rounds.seat_of(ctx)
+    workspace_state = rounds.mind_of(ctx.repo, workspace_owner)
+    answer_fields: dict[str, Any] = {}
     match request.target:
         case "workspace":
-            details["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
+            answer_fields["items"] = rounds.places(
+                ctx, workspace_owner, workspace_state.workspace, "conscious"
+            )
         case "buffer":
-            details["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
+            answer_fields["items"] = rounds.places(
+                ctx, workspace_owner, workspace_state.buffer, "preconscious"
+            )
         case "goals":
-            newest = len(mind.goals) - 1
-            details["goals"] = [
-                goal_shown(g, is_active=n == newest) for n, g in enumerate(mind.goals)
+            newest_index = len(workspace_state.goals) - 1
+            answer_fields["goals"] = [
+                goal_shown(goal, is_active=index == newest_index)
+                for index, goal in enumerate(workspace_state.goals)
             ]
         case "stats":
-            details["stats"] = stats_shown(mind)
+            answer_fields["stats"] = stats_shown(workspace_state)
         case _:
-            details["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
-    return Inspected(target=request.target, status="ok", **details)
+            answer_fields["broadcast_bus"] = rounds.bus_shown(ctx, workspace_owner, workspace_state)
+    return Inspected(target=request.target, status="ok", **answer_fields)
 
 
 OPERATIONS: Final = (

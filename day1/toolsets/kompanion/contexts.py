@@ -65,18 +65,22 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
         None if ttl_seconds is None else now + max(1, round(ttl_seconds * SECOND)),
         _secret(request),
     )
-    write = write_here(ctx, request)
-    row, saved = save(write.repo, write.branch, new_context, write.origin)
+    write_context = write_here(ctx, request)
+    context_row, branch_after = save(
+        write_context.repo, write_context.branch, new_context, write_context.origin
+    )
     return ContextSaved(
-        id=str(row["id"]),
-        created_at=show(int(row["created_at"] or 0)),
-        written=Written(branch=write.branch.name, commit=saved.tip, pending=saved.pending),
+        id=str(context_row["id"]),
+        created_at=show(int(context_row["created_at"] or 0)),
+        written=Written(
+            branch=write_context.branch.name, commit=branch_after.tip, pending=branch_after.pending
+        ),
     )
 
 
 def _secret(request: SaveContext) -> str | None:
-    level = sensitivity(request.sensitivity, request.content, request.tags)
-    return None if level == "normal" else level
+    sensitivity_level = sensitivity(request.sensitivity, request.content, request.tags)
+    return None if sensitivity_level == "normal" else sensitivity_level
 
 
 class RecallContext(Request):
@@ -117,7 +121,7 @@ class ContextItems(Response):
 
 def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
     """Fetch saved JSON by key, tags (all) or time, newest first."""
-    branch = branch_of(ctx).name
+    branch_name = branch_of(ctx).name
     recall_conditions = Recall(
         space_of(request.namespace),
         ctx.clock(),
@@ -126,14 +130,14 @@ def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
         None if request.since is None else parse(request.since),
         request.limit or 20,
     )
-    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        items = [_shown(row) for row in recall(reading, recall_conditions)]
-        notes = empty_space(reading, {"space": recall_conditions.space}, items)
-        return ContextItems(items=items, read=read_of(reading, branch, *notes))
+    with ctx.repo.store.reading(Ref(branch=branch_name)) as reading:
+        context_items = [_shown(row) for row in recall(reading, recall_conditions)]
+        notes = empty_space(reading, {"space": recall_conditions.space}, context_items)
+        return ContextItems(items=context_items, read=read_of(reading, branch_name, *notes))
 
 
 def _shown(row: Row) -> ContextItem:
-    stored_json, expires = text_of(row["structure"]), row["expires_at"]
+    stored_json, expires_at = text_of(row["structure"]), row["expires_at"]
     return ContextItem(
         id=str(row["id"]),
         key=read_detail(row["detail"]).get("key"),
@@ -142,7 +146,7 @@ def _shown(row: Row) -> ContextItem:
         else from_kept(stored_json),  # redacted, or edited
         tags=read_tags(row["tags"]) or None,
         created_at=show(int(row["created_at"] or 0)),
-        expires_at=None if expires is None else show(int(expires)),
+        expires_at=None if expires_at is None else show(int(expires_at)),
     )
 
 

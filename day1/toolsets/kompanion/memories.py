@@ -74,16 +74,16 @@ def embed_text(ctx: Context, request: EmbedText) -> Embedded:
             f"This store embeds with {embedder.name}, and with no other model: leave `model` out.",
             model=embedder.name,
         )
-    result = text_vectors(embedder, request.texts)
+    embed_result = text_vectors(embedder, request.texts)
     notes = []
-    if result.long:
+    if embed_result.long:
         notes.append(
-            f"{result.long} of the texts are longer than the model reads at once: their vectors "
-            "are means of their passages, of length 1."
+            f"{embed_result.long} of the texts are longer than the model reads at once: their "
+            "vectors are means of their passages, of length 1."
         )
     return Embedded(
         model=embedder.name,
-        vectors=[vector.tolist() for vector in result.vectors],
+        vectors=[vector.tolist() for vector in embed_result.vectors],
         read=Read(branch=None, commit="", notes=notes),
     )
 
@@ -120,9 +120,9 @@ class UpsertMemory(Repeatable):
 
     @model_validator(mode="after")
     def _each_once(self) -> "UpsertMemory":
-        ids = [item.id for item in self.items if item.id is not None]
-        if len(set(ids)) < len(ids):
-            raise ValueError("items must not have an id twice")
+        item_ids = [item.id for item in self.items if item.id is not None]
+        if len(set(item_ids)) < len(item_ids):
+            raise ValueError("items must not name the same id twice")
         return self
 
 
@@ -138,39 +138,60 @@ def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     """Keep texts for search; the same id updates in place."""
     sensitivities = [sensitivity(None, item.metadata) for item in request.items]
     vectors = _vectors_to_store(ctx, request.items, sensitivities)
-    items = [
-        NewMemory(item.text, item.id, item.metadata, vector, sensitive)
-        for item, vector, sensitive in zip(request.items, vectors, sensitivities, strict=True)
+    new_memories = [
+        NewMemory(item.text, item.id, item.metadata, vector, item_sensitivity)
+        for item, vector, item_sensitivity in zip(
+            request.items, vectors, sensitivities, strict=True
+        )
     ]
-    write = write_here(ctx, request)
-    result = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
-    notes = _still_hidden(result.hidden)
-    state = written(write.branch.name, result.written.tip, result.written.pending, notes)
-    return MemoriesUpserted(upserted=len(items), ids=result.ids, written=state)
+    write_context = write_here(ctx, request)
+    upsert_result = upsert(
+        write_context.repo,
+        write_context.branch,
+        space_of(request.namespace),
+        new_memories,
+        write_context.origin,
+    )
+    notes = _still_hidden(upsert_result.hidden)
+    written_state = written(
+        write_context.branch.name, upsert_result.written.tip, upsert_result.written.pending, notes
+    )
+    return MemoriesUpserted(
+        upserted=len(new_memories), ids=upsert_result.ids, written=written_state
+    )
 
 
 def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
     if not hidden:
         return []
-    names = ", ".join(
-        f"{memory_id} ({state})" for memory_id, state in list(hidden.items())[:_MAX_NAMED]
+    hidden_text = ", ".join(
+        f"{memory_id} ({memory_state})"
+        for memory_id, memory_state in list(hidden.items())[:_MAX_NAMED]
     )
-    more = f" and {len(hidden) - _MAX_NAMED} more" if len(hidden) > _MAX_NAMED else ""
-    return [f"No search finds {names}{more}: give such a memory another text to bring it back."]
+    more_text = f" and {len(hidden) - _MAX_NAMED} more" if len(hidden) > _MAX_NAMED else ""
+    return [
+        f"No search finds {hidden_text}{more_text}: give such a memory another text to bring it "
+        "back."
+    ]
 
 
 def _vectors_to_store(
     ctx: Context, items: Sequence[MemoryItem], secret: Sequence[str | None]
 ) -> list[list[float] | None]:
     """Return each item's vector if it is of another model, or of a secret text; else None."""
-    vectors = [
-        (item, item.embedding if hidden is None else None)
-        for item, hidden in zip(items, secret, strict=True)
+    items_with_vectors = [
+        (item, item.embedding if item_sensitivity is None else None)
+        for item, item_sensitivity in zip(items, secret, strict=True)
     ]
-    texts_and_vectors = [(item.text, vector) for item, vector in vectors if vector is not None]
-    is_foreign = iter(foreign(ctx.search.embedder, texts_and_vectors) if texts_and_vectors else ())
+    texts_and_vectors = [
+        (item.text, vector) for item, vector in items_with_vectors if vector is not None
+    ]
+    foreign_flags = iter(
+        foreign(ctx.search.embedder, texts_and_vectors) if texts_and_vectors else ()
+    )
     return [
-        item.embedding if vector is None or next(is_foreign) else None for item, vector in vectors
+        item.embedding if vector is None or next(foreign_flags) else None
+        for item, vector in items_with_vectors
     ]
 
 
@@ -193,7 +214,7 @@ class MemoryQuery(Request):
     @model_validator(mode="after")
     def _something(self) -> "MemoryQuery":
         if self.text is None and self.embedding is None:
-            raise ValueError("needs a text, an embedding or both")
+            raise ValueError("a query needs `text`, `embedding` or both")
         return self
 
 
@@ -234,22 +255,25 @@ class MemoryMatches(Response):
 
 def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     """Find texts of one namespace; memory_search looks through all."""
-    branch, query = branch_of(ctx), request.query
+    branch, request_query = branch_of(ctx), request.query
     memory_query = Wanted(
         (space_of(request.namespace),),
         ctx.clock(),
-        query.text,
-        query.embedding,
-        query.k or 10,
-        query.filter or {},
+        request_query.text,
+        request_query.embedding,
+        request_query.k or 10,
+        request_query.filter or {},
     )
-    matches, answer = matching(Where(ctx.search, branch.name, branch.id), memory_query)
+    matches, search_answer = matching(Where(ctx.search, branch.name, branch.id), memory_query)
     note_shown(ctx, (match.row["id"] for match in matches), branch.id)
     found_texts = [match.text for match in matches]
-    texts = texts_of(ctx, query.text or "", found_texts, full=request.full)
+    quoted_texts = texts_of(ctx, request_query.text or "", found_texts, full=request.full)
     return MemoryMatches(
-        matches=[_shown(*both) for both in zip(matches, texts.texts, strict=True)],
-        read=read_found(branch.name, answer, texts.notes),
+        matches=[
+            _shown(*match_and_text)
+            for match_and_text in zip(matches, quoted_texts.texts, strict=True)
+        ],
+        read=read_found(branch.name, search_answer, quoted_texts.notes),
     )
 
 

@@ -72,22 +72,31 @@ class Synced(Response):
 def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
     """Make facts of saved contexts, by passages; skips secret and expired ones."""
     embedder = the_embedder(ctx.search)
-    write = write_here(ctx, request)
-    result = promote(
-        write.repo,
+    write_context = write_here(ctx, request)
+    promote_result = promote(
+        write_context.repo,
         embedder,
         Promotion(
-            write.branch,
+            write_context.branch,
             space_of(request.namespace),
-            write.origin,
+            write_context.origin,
             ctx.clock(),
             request.max_batch or 100,
         ),
     )
-    notes = embed_soon(ctx.search, embedder, (write.branch.name, write.branch.id), result.hashes)
-    with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
-        state = written(write.branch.name, reading.tip, reading.pending.count, notes)
-    return Synced(processed=result.processed, pending=result.pending, written=state)
+    notes = embed_soon(
+        ctx.search,
+        embedder,
+        (write_context.branch.name, write_context.branch.id),
+        promote_result.hashes,
+    )
+    with ctx.repo.store.reading(Ref(branch=write_context.branch.name)) as reading:
+        written_state = written(
+            write_context.branch.name, reading.tip, reading.pending.count, notes
+        )
+    return Synced(
+        processed=promote_result.processed, pending=promote_result.pending, written=written_state
+    )
 
 
 OPERATIONS: Final = (

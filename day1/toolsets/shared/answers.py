@@ -63,18 +63,18 @@ def texts_of(
         full: Whether to return all texts whole.
         again: The step that returns them whole; None if the toolset has no tool that reads by id.
     """
-    texts = quote(question, found, None if full else ctx.search.lengths)
-    quoted_count = sum(text.span is not None for text in texts)
+    quoted_texts = quote(question, found, None if full else ctx.search.lengths)
+    quoted_count = sum(quoted_text.span is not None for quoted_text in quoted_texts)
     if not quoted_count:
-        return Texts(texts, [])
+        return Texts(quoted_texts, [])
     if again is None:
-        return Texts(texts, [f"Long texts are quoted ({quoted_count}); whole: full=true."])
+        return Texts(quoted_texts, [f"Long texts are quoted ({quoted_count}); whole: full=true."])
     note = Advice(
         "Long texts are quoted ({count}); whole: {full}. {memory_get} has one by id.",
         count=quoted_count,
         full=again,
     )
-    return Texts(texts, [note])
+    return Texts(quoted_texts, [note])
 
 
 def quoted_of(text: QuotedText) -> Quoted | None:
@@ -137,5 +137,5 @@ def note_shown(ctx: Context, row_ids: Iterable[object], branch_id: str) -> None:
 
     Rows of a list, a timeline or a prime are not recorded: nobody searched for their words.
     """
-    facts = [str(row_id) for row_id in row_ids if kind_of(str(row_id)) is FACT]
-    ctx.search.uses.shown(facts, ctx.clock(), branch_id)
+    fact_ids = [str(row_id) for row_id in row_ids if kind_of(str(row_id)) is FACT]
+    ctx.search.uses.shown(fact_ids, ctx.clock(), branch_id)

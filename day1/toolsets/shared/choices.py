@@ -41,17 +41,18 @@ class ChoiceGiven(Request):
         Raises:
             InvalidRequest: the id is not of a row, the cell not of its kind, or the value unsound.
         """
-        kind, cell = kind_of(self.id), self.cell or WHOLE
-        if kind not in MEMORIES:
+        row_kind, cell = kind_of(self.id), self.cell or WHOLE
+        if row_kind not in MEMORIES:
             raise InvalidRequest(
                 f"choices: {self.id!r} is not the id of a memory.",
                 Advice("{memory_merge_preview} lists the ids."),
                 id=self.id,
             )
-        cells = [WHOLE, *(group[0] for group in kind.groups)]
-        if cell not in cells:
+        cell_names = [WHOLE, *(group[0] for group in row_kind.groups)]
+        if cell not in cell_names:
             raise InvalidRequest(
-                f"choices: a {kind.name} has no cell {cell!r}; it has: {', '.join(cells)}.",
+                f"choices: a {row_kind.name} has no cell {cell!r}; it has: "
+                f"{', '.join(cell_names)}.",
                 id=self.id,
                 cell=cell,
             )
@@ -59,8 +60,8 @@ class ChoiceGiven(Request):
             raise InvalidRequest(
                 "choices: `value` must be given with take=value, and with no other `take`."
             )
-        value = None if self.value is None else given_columns(kind, cell, self.value)
-        return Choice(self.id, self.take, cell, value)
+        column_values = None if self.value is None else given_columns(row_kind, cell, self.value)
+        return Choice(self.id, self.take, cell, column_values)
 
 
 Choices = Annotated[
@@ -71,27 +72,27 @@ Choices = Annotated[
 
 def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
     """Return the conflicts that a merge held, read from its target."""
-    target = Ref(branch=name_of(ctx.repo, record.target_id))
-    with ctx.repo.store.reading(target) as reading:
-        rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
-        items = [HeldItem.of(row) for row in rows]
-        veil_by_row = veils_of(reading, items, ctx.clock())
+    target_ref = Ref(branch=name_of(ctx.repo, record.target_id))
+    with ctx.repo.store.reading(target_ref) as reading:
+        held_rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
+        held_items = [HeldItem.of(row) for row in held_rows]
+        veil_by_row = veils_of(reading, held_items, ctx.clock())
     return [
         ConflictShown(
-            id=item.row_id,
-            type=item.kind.name,
-            cell=item.cell,
-            source=_held_text(item, item.theirs, veil_by_row[item.row_id]),
-            target=_held_text(item, item.ours, veil_by_row[item.row_id]),
-            reason=item.reason,
+            id=held_item.row_id,
+            type=held_item.kind.name,
+            cell=held_item.cell,
+            source=_held_text(held_item, held_item.theirs, veil_by_row[held_item.row_id]),
+            target=_held_text(held_item, held_item.ours, veil_by_row[held_item.row_id]),
+            reason=held_item.reason,
         )
-        for item in items
+        for held_item in held_items
     ]
 
 
 def _held_text(item: HeldItem, side: str | None, veil: Row) -> str:
-    value = veiled(value_of(item.kind, item.cell, side), veil)
-    return cell_text(item.kind, value, item.cell)
+    visible_columns = veiled(value_of(item.kind, item.cell, side), veil)
+    return cell_text(item.kind, visible_columns, item.cell)
 
 
 def chosen(decisions: list[ChoiceGiven] | None) -> tuple[Choice, ...]:

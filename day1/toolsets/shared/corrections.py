@@ -56,16 +56,18 @@ def corrected_columns(request: Corrected) -> dict[str, Cell]:
         InvalidRequest: it sets none, the valid time ends before it begins, the space is `*`, or a
             text is the placeholder of hidden words.
     """
-    columns: dict[str, Cell] = {
-        name: value
-        for name in ("fact_text", "category", "confidence")
-        if (value := getattr(request, name)) is not None
+    value_by_column: dict[str, Cell] = {
+        column: value
+        for column in ("fact_text", "category", "confidence")
+        if (value := getattr(request, column)) is not None
     }
-    columns |= _retention_columns(request)
-    if not columns:
-        raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
-    refuse_marks(columns)
-    return columns
+    value_by_column |= _retention_columns(request)
+    if not value_by_column:
+        raise InvalidRequest(
+            f"No column to change is given: give at least one of {', '.join(_COLUMNS)}."
+        )
+    refuse_marks(value_by_column)
+    return value_by_column
 
 
 def _retention_columns(request: Corrected) -> dict[str, Cell]:
@@ -75,17 +77,17 @@ def _retention_columns(request: Corrected) -> dict[str, Cell]:
         InvalidRequest: the valid time ends before it begins, or the space is `*`.
     """
     valid_time(request.happened_at, request.valid_until)
-    columns: dict[str, Cell] = {
-        name: parse_optional(getattr(request, name))
-        for name in _TIMES
-        if getattr(request, name) is not None
+    value_by_column: dict[str, Cell] = {
+        column: parse_optional(getattr(request, column))
+        for column in _TIMES
+        if getattr(request, column) is not None
     }
     if request.space == EVERY:
         raise InvalidRequest(
             "A memory has one space or none, not all spaces: name one, or `shared` for none."
         )
     if request.space is not None:
-        columns["space"] = None if request.space == SHARED else request.space
+        value_by_column["space"] = None if request.space == SHARED else request.space
     if request.sensitivity is not None:
-        columns["sensitivity"] = sensitivity_of(request.sensitivity)
-    return columns
+        value_by_column["sensitivity"] = sensitivity_of(request.sensitivity)
+    return value_by_column

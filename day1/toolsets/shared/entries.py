@@ -117,7 +117,7 @@ def space_of(ctx: Context, space: str | list[str] | None) -> str | None:
 
 
 def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
-    """Build the entry that a call gives; its time to live begins now."""
+    """Build the entry of a request; its time to live begins now."""
     ttl_seconds = given.ttl_seconds
     return NewEntry(
         place_of(ctx, given),
@@ -131,7 +131,7 @@ def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
 
 
 def warnings_of(ctx: Context, given: EntryGiven) -> list[str]:
-    """Return a warning if an entry looks like a secret, unless it is one.
+    """Return a warning if an entry looks like a secret and is not marked as secret.
 
     Raises:
         Refused: it looks like a secret, and the settings refuse that.

@@ -30,7 +30,9 @@ Lasting = Annotated[float, AfterValidator(_lasting)]
 
 def _without_null(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
-    (type_schema,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
+    (type_schema,) = (
+        subschema for subschema in schema.pop("anyOf") if subschema != {"type": "null"}
+    )
     schema |= type_schema
 
 

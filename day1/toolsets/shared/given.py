@@ -36,9 +36,11 @@ _TYPES: Mapping[ColumnType, Any] = {
 
 def _model(kind: Kind) -> type[Request]:
     """Build a model of the columns that a caller may set; `superseded_by` is not one."""
-    columns = [column for column in kind.column.values() if column.given]
-    fields: dict[str, Any] = {column.name: (_type(kind, column), None) for column in columns}
-    return create_model(f"{kind.name.title()}Columns", __base__=Request, **fields)
+    settable_columns = [column for column in kind.column.values() if column.given]
+    field_by_column: dict[str, Any] = {
+        column.name: (_type(kind, column), None) for column in settable_columns
+    }
+    return create_model(f"{kind.name.title()}Columns", __base__=Request, **field_by_column)
 
 
 def _type(kind: Kind, column: Column) -> Any:
@@ -58,19 +60,25 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
     Raises:
         InvalidRequest: `value` is empty, or a column is not of that cell or breaks a rule.
     """
-    model = _MODEL_BY_KIND[kind]
-    columns = set(model.model_fields) & set(kind.group(cell))
-    if not value or not columns.issuperset(value):
-        column_names = ", ".join(c for c in kind.group(WHOLE) if c in columns) or "nothing"
+    columns_model = _MODEL_BY_KIND[kind]
+    allowed_columns = set(columns_model.model_fields) & set(kind.group(cell))
+    if not value or not allowed_columns.issuperset(value):
+        column_names = (
+            ", ".join(column for column in kind.group(WHOLE) if column in allowed_columns)
+            or "nothing"
+        )
         raise InvalidRequest(
             f"`value` for {cell!r} of a {kind.name} gives one or more of: {column_names}."
         )
     try:
-        checked_columns = model.model_validate(dict(value)).model_dump(exclude_unset=True)
+        checked_columns = columns_model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
-        raise invalid("The columns in `value`", model, exc) from exc
+        raise invalid("The columns in `value`", columns_model, exc) from exc
     refuse_marks(checked_columns)
-    return {c: canonical(v) if isinstance(v, dict) else v for c, v in checked_columns.items()}
+    return {
+        column: canonical(cell_value) if isinstance(cell_value, dict) else cell_value
+        for column, cell_value in checked_columns.items()
+    }
 
 
 def refuse_marks(columns: Mapping[str, object]) -> None:

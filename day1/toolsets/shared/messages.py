@@ -21,26 +21,26 @@ from day1.services.conversations.messages import NewMessage
 from day1.toolsets.shared.entries import EntrySpace, Key, space_of
 
 MOST_MESSAGES: Final = 10_000
-"""Messages that one call adds."""
+"""Maximum number of messages in one call."""
 _MOST_NAMES: Final = 20
-"""Members of an entry that name messages."""
+"""Maximum number of members of an entry that may name messages."""
 
 
 def _structure(text: str) -> str:
     if len(text) > MOST_VALUE:
         return text  # the call refuses it, with a code of its own
     try:
-        value = json.loads(clean(text), parse_constant=_no_number)
+        parsed_json = json.loads(clean(text), parse_constant=_no_number)
     except (ValueError, RecursionError) as exc:
         raise ValueError("must be JSON with finite numbers and at most 64 levels") from exc
-    if not isinstance(value, dict):
+    if not isinstance(parsed_json, dict):
         raise ValueError("must be a JSON object")  # noqa: TRY004 - what a validator raises
-    readable_json(value)
+    readable_json(parsed_json)
     return text
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"must not have {name}: JSON has no such number")
 
 
 class MessageGiven(Request):
@@ -96,34 +96,34 @@ class UnsayMessages(Request):
 
 
 def said_messages(ctx: Context, asked: SayMessages) -> SaidMessages:
-    """Build the messages that a change says.
+    """Build the messages that a `say` change adds.
 
     Raises:
         ValueTooLarge: the JSON of a message is too long.
     """
-    log = space_of(ctx, asked.log or asked.space)
-    at = ConversationKey(space_of(ctx, asked.space), asked.key)
+    log_space = space_of(ctx, asked.log or asked.space)
+    conversation_key = ConversationKey(space_of(ctx, asked.space), asked.key)
     return SaidMessages(
-        Batch(at, new_messages(asked.messages), asked.title),
-        [LogKey(log, message.key) for message in asked.messages],
-        None if asked.after is None else LogKey(log, asked.after),
+        Batch(conversation_key, new_messages(asked.messages), asked.title),
+        [LogKey(log_space, message.key) for message in asked.messages],
+        None if asked.after is None else LogKey(log_space, asked.after),
     )
 
 
 def unsaid_messages(ctx: Context, asked: UnsayMessages, reason: str | None) -> UnsaidMessages:
-    """Build the removal of messages that a change asks for."""
-    log = space_of(ctx, asked.log or asked.space)
+    """Build the removal of messages that an `unsay` change asks for."""
+    log_space = space_of(ctx, asked.log or asked.space)
     return UnsaidMessages(
         ConversationKey(space_of(ctx, asked.space), asked.key).conversation_id,
-        [LogKey(log, key) for key in asked.ends or ()],
-        log,
+        [LogKey(log_space, key) for key in asked.ends or ()],
+        log_space,
         asked.named_at,
         reason,
     )
 
 
 def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
-    """Build the messages that a call gives.
+    """Build the new messages of a request.
 
     Raises:
         ValueTooLarge: the JSON of a message is too long.
@@ -136,9 +136,12 @@ def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
                 "the message.",
                 limit=MOST_VALUE,
             )
-    return [NewMessage(each.role, each.content, structure=each.structure) for each in given]
+    return [
+        NewMessage(given_message.role, given_message.content, structure=given_message.structure)
+        for given_message in given
+    ]
 
 
 def texts_of_messages(given: Sequence[MessageGiven]) -> tuple[str | None, ...]:
     """Return the texts of messages that may hold a secret."""
-    return tuple(text for each in given for text in (each.content, each.structure))
+    return tuple(text for message in given for text in (message.content, message.structure))

@@ -25,11 +25,11 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
 
     A row that was read without its words has no revision.
     """
-    is_plain = whole or row.get("sensitivity") is None
-    visible_row = row if is_plain else shown_row(kind, row)
+    shows_words = whole or row.get("sensitivity") is None
+    visible_row = row if shows_words else shown_row(kind, row)
     has_words = row.get(kind.text or "") != SECRET_MARK
-    revision_number = revision(kind, row) if has_words else None
-    return {"type": kind.name, **shown_columns(visible_row), "revision": revision_number}
+    row_revision = revision(kind, row) if has_words else None
+    return {"type": kind.name, **shown_columns(visible_row), "revision": row_revision}
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def shown_columns(columns: Row) -> dict[str, Any]:
     A column added by a later version is shown only if it has a value, so that answers stay short.
     """
     return {
-        c: _shown(c, value)
-        for c, value in columns.items()
-        if c not in _HIDDEN and not (value is None and c in _YOUNGER)
+        column: _shown(column, value)
+        for column, value in columns.items()
+        if column not in _HIDDEN and not (value is None and column in _YOUNGER)
     }
 
 
@@ -54,13 +54,17 @@ def _shown(column: str, value: Cell) -> Any:
 
 def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
     """Show a changed row: its id and the columns that differ, before and after."""
-    before, after = change.before or {}, change.after or {}
-    columns = [c for c in kind.group(WHOLE) if before[c] != after[c] and c not in _HIDDEN]
+    row_before, row_after = change.before or {}, change.after or {}
+    changed_columns = [
+        column
+        for column in kind.group(WHOLE)
+        if row_before[column] != row_after[column] and column not in _HIDDEN
+    ]
     return {
         "type": kind.name,
         "id": change.id,
-        "before": {c: _shown(c, before[c]) for c in columns},
-        "after": {c: _shown(c, after[c]) for c in columns},
+        "before": {column: _shown(column, row_before[column]) for column in changed_columns},
+        "after": {column: _shown(column, row_after[column]) for column in changed_columns},
     }
 
 
@@ -70,33 +74,33 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
         return ""
     if cell == WHOLE:
         return words_of(kind, row) or str(row["id"])
-    value = row[cell] if cell in _JSON else _shown(cell, row[cell])
-    return "" if value is None else str(value)
+    shown_value = row[cell] if cell in _JSON else _shown(cell, row[cell])
+    return "" if shown_value is None else str(shown_value)
 
 
 def row_shown(row: PlanRow, at: int) -> PlanRow:
     """Return a plan's row as shown at an instant, with hidden words replaced by a placeholder."""
-    row_versions = (row.base, row.source, row.target, row.brought)
-    mark = mark_of(at, row.source, row.target, past=row.base)
-    if mark is None and not row.veil:
+    row_sides = (row.base, row.source, row.target, row.brought)
+    placeholder = mark_of(at, row.source, row.target, past=row.base)
+    if placeholder is None and not row.veil:
         return row
     base, source, target, brought = (
-        None if side is None else veiled(without_words(row.kind, side, mark), row.veil)
-        for side in row_versions
+        None if side is None else veiled(without_words(row.kind, side, placeholder), row.veil)
+        for side in row_sides
     )
-    result = brought if row.joined else row.result
-    return replace(row, base=base, source=source, target=target, result=result)
+    result_row = brought if row.joined else row.result
+    return replace(row, base=base, source=source, target=target, result=result_row)
 
 
 def summary(row: PlanRow, at: int) -> dict[str, Any]:
     """Summarize one row of a plan as shown at an instant."""
     row = row_shown(row, at)
-    text = cell_text(row.kind, row.brought or row.target, WHOLE)
+    row_text = cell_text(row.kind, row.brought or row.target, WHOLE)
     return {
         "id": row.id,
         "type": row.kind.name,
         "effect": row.effect,
-        "text": text,
+        "text": row_text,
         "held": dict(row.held),
         "belongs_to": row.belongs_to,
         "decided": dict(row.decided),

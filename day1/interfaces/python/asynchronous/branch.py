@@ -197,11 +197,13 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
             UnknownBranch: one of the branches does not exist.
             InvalidRequest: a choice does not fit its row.
         """
-        request = merge_request(self.name, into or self._home, strategy, items, choices)
+        merge_arguments = merge_request(self.name, into or self._home, strategy, items, choices)
         plan: Plan = await self._ask(
-            "memory_merge_preview", **request, hold_duplicates=hold_duplicates
+            "memory_merge_preview", **merge_arguments, hold_duplicates=hold_duplicates
         )
-        return AsyncPreview(self._calls, self.branch(into or self._home)._who, plan, request)
+        return AsyncPreview(
+            self._calls, self.branch(into or self._home)._who, plan, merge_arguments
+        )
 
     async def merge(
         self,
@@ -228,9 +230,9 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
             BranchProtected: the target takes no such merge.
             UnknownBranch: one of the branches does not exist.
         """
-        request = merge_request(self.name, into or self._home, strategy, items, choices)
+        merge_arguments = merge_request(self.name, into or self._home, strategy, items, choices)
         answer: BranchMerged = await self._ask(
-            "memory_branch_merge", **request, expect=expect, **signed
+            "memory_branch_merge", **merge_arguments, expect=expect, **signed
         )
         return AsyncMerge(self._calls, self.branch(into or self._home)._who, answer)
 
@@ -241,9 +243,9 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
             UnknownBranch: the branch does not exist.
         """
         answer: HeldAnswer = await self._ask("memory_held", action="list")
-        items = [AsyncHeld(self._calls, self._who, item) for item in answer.items]
-        read: Any = answer.read  # a list has it
-        return Results(items, read)
+        held_items = [AsyncHeld(self._calls, self._who, item) for item in answer.items]
+        read_state: Any = answer.read  # a list has it
+        return Results(held_items, read_state)
 
     async def review(
         self,
@@ -264,7 +266,7 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         Raises:
             UnknownBranch: one of the branches does not exist.
         """
-        state: ReviewState = await self._ask(
+        review_state: ReviewState = await self._ask(
             "review_open",
             source_branch=self.name,
             target_branch=into or self._home,
@@ -272,7 +274,7 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
             description=description,
             **signed,
         )
-        return AsyncReview(self._calls, self._who, state)
+        return AsyncReview(self._calls, self._who, review_state)
 
     async def reviews(
         self, status: Literal["open", "merged", "closed", "all"] = "open", *, limit: int = 20
@@ -289,7 +291,9 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         answer: Reviews = await self._ask(
             "review_list", status=status, limit=limit, branch=self.name
         )
-        reviews = [AsyncReview(self._calls, self._who, state) for state in answer.result]
+        reviews = [
+            AsyncReview(self._calls, self._who, review_item) for review_item in answer.result
+        ]
         return Results(reviews, answer.read)
 
     async def revert(

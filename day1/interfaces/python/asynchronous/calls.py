@@ -62,28 +62,28 @@ class AsyncCalls:
 
 
 def new_pool() -> ThreadPoolExecutor:
-    """Make the threads of a handle."""
+    """Create the thread pool of a handle."""
     return ThreadPoolExecutor(_THREADS, thread_name_prefix="day1")
 
 
 async def finished(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-    """Run a call in a thread; a cancelled one was not begun, or is finished before this ends.
+    """Run a call in a thread; when cancelled, drop the call or wait until it has finished.
 
     Raises:
         CancelledError: the task was cancelled; a note says which of both it is.
     """
-    job = pool.submit(call)
-    future = asyncio.wrap_future(job)
+    call_future = pool.submit(call)
+    awaited_future = asyncio.wrap_future(call_future)
     try:
-        return await asyncio.shield(future)
+        return await asyncio.shield(awaited_future)
     except asyncio.CancelledError as exc:
-        if job.cancel():
+        if call_future.cancel():
             exc.add_note("day1: the call had not begun, so nothing was done.")
             raise
-        while not future.done():
+        while not awaited_future.done():
             with suppress(asyncio.CancelledError):  # it is raised below
-                await asyncio.wait([future])
-        failed = future.exception()  # asked for, or asyncio would log that nobody did
-        how = "failed, so nothing was done" if failed else "was finished"
-        exc.add_note(f"day1: the call had begun, and {how}.")
+                await asyncio.wait([awaited_future])
+        failure = awaited_future.exception()  # asked for, or asyncio would log that nobody did
+        outcome = "failed, so nothing was done" if failure else "was finished"
+        exc.add_note(f"day1: the call had begun, and {outcome}.")
         raise

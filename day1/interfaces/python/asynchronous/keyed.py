@@ -139,9 +139,9 @@ class AsyncEntryWrites(AsyncHandle):
             Refused: the entry of this key was redacted.
             RevisionChanged: the entry has another revision than `expect_revision`.
         """
-        signed = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
+        writer_arguments = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
         entry = new_entry(key, value, space, ttl, options)
-        answer: EntriesPut = await self._ask("entry_put", entries=[entry], **signed)
+        answer: EntriesPut = await self._ask("entry_put", entries=[entry], **writer_arguments)
         return answer
 
     async def delete(
@@ -167,7 +167,7 @@ class AsyncEntryWrites(AsyncHandle):
             InvalidRequest: an argument does not fit.
             RevisionChanged: the entry has another revision than `expect_revision`.
         """
-        expected = plain({"expect_revision": expect_revision})
-        keys = [{**place(key, space), **expected}]
-        answer: EntriesRemoved = await self._ask("entry_remove", keys=keys, **signed)
+        revision_argument = plain({"expect_revision": expect_revision})
+        removals = [{**place(key, space), **revision_argument}]
+        answer: EntriesRemoved = await self._ask("entry_remove", keys=removals, **signed)
         return bool(answer.ids)

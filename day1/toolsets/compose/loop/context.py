@@ -43,7 +43,7 @@ Characters = Annotated[int, Field(ge=1)]
 
 
 def _text_or_null(schema: dict[str, Any]) -> None:
-    """Describe an optional text as the contract does."""
+    """Write the JSON schema of an optional text as the contract has it: a string or null."""
     del schema["anyOf"]
     schema["type"] = ["string", "null"]
 
@@ -69,17 +69,17 @@ class AgentMemoryBudget(ComposeRequest):
 
     @model_validator(mode="after")
     def _agree(self) -> "AgentMemoryBudget":
-        for name in _SPELLINGS:
-            if getattr(self, name) not in {None, self.characters}:
+        for spelling in _SPELLINGS:
+            if getattr(self, spelling) not in {None, self.characters}:
                 raise missing(
-                    f"budget.{name}", "disagrees with another spelling of it: give one of them"
+                    f"budget.{spelling}", "disagrees with another spelling of it: give one of them"
                 )
         return self
 
     @property
     def characters(self) -> int | None:
-        """The most characters, in whatever spelling; None: as the mode says."""
-        spelled_values = (getattr(self, name) for name in _SPELLINGS)
+        """The maximum length in characters, in any of its spellings; None: the mode decides."""
+        spelled_values = (getattr(self, spelling) for spelling in _SPELLINGS)
         return next((value for value in spelled_values if value is not None), None)
 
 
@@ -160,23 +160,31 @@ def context_assemble(
         request.limit or LIMIT,
         Narrowing(request.filters or {}),
     )
-    limits = request.budget or AgentMemoryBudget()
-    budget = budget_of(limits.mode, limits.characters, request.maxItems, request.maxItemChars)
-    assembled = assemble(ctx.repo, ctx.search, branch, layers_query, budget)
-    packed, found = assembled.packed, assembled.found
-    shown_ids = [each.item.id for each in packed.items if each.item.id is not None]
-    entries_by_layer = layer_entries(ctx, branch.name, found, owner) if request.includeRaw else None
+    requested_budget = request.budget or AgentMemoryBudget()
+    budget = budget_of(
+        requested_budget.mode, requested_budget.characters, request.maxItems, request.maxItemChars
+    )
+    assembled_prompt = assemble(ctx.repo, ctx.search, branch, layers_query, budget)
+    packed_prompt, found_layers = assembled_prompt.packed, assembled_prompt.found
+    shown_ids = [
+        packed_item.item.id
+        for packed_item in packed_prompt.items
+        if packed_item.item.id is not None
+    ]
+    entries_by_layer = (
+        layer_entries(ctx, branch.name, found_layers, owner) if request.includeRaw else None
+    )
     note_shown(ctx, shown_ids, branch.id)
     return AgentMemoryContextResponse(
         loop=envelope("pre_turn", "post_turn", "remember"),
         contextId=context_id(shown_ids),
-        prompt=packed.prompt,
-        items=[_compact(each) for each in packed.items],
-        totals=packed.totals,
-        contextUsage=_usage(assembled, budget.characters),
-        omitted=packed.omitted,
+        prompt=packed_prompt.prompt,
+        items=[_compact(packed_item) for packed_item in packed_prompt.items],
+        totals=packed_prompt.totals,
+        contextUsage=_usage(assembled_prompt, budget.characters),
+        omitted=packed_prompt.omitted,
         raw=entries_by_layer,
-        read=state_of_layers(branch.name, found),
+        read=state_of_layers(branch.name, found_layers),
     )
 
 
@@ -188,22 +196,25 @@ def chosen(layers: Sequence[Layer] | None) -> Sequence[Layer]:
 def layer_entries(
     ctx: Context, branch: str, found: FoundLayers, owner: Owner
 ) -> dict[str, list[JsonValue]]:
-    """Show what was found, by layer, with whole texts."""
-    rows = [(item.row, item.score) for item in found.all if item.row is not None]
-    result_by_id = {result.id: result for result in search_results(ctx, branch, rows, owner)}
+    """Return the found items by layer, with their whole texts."""
+    scored_rows = [(item.row, item.score) for item in found.all if item.row is not None]
+    result_by_id = {
+        search_result.id: search_result
+        for search_result in search_results(ctx, branch, scored_rows, owner)
+    }
 
     def entry(item: LayerItem, place: int) -> dict[str, Any]:
-        result = result_by_id.get(item.id or "") or _line(item, place, owner, ctx.clock())
-        return {**result.model_dump(mode="json"), "score": round(item.score, _DIGITS)}
+        search_result = result_by_id.get(item.id or "") or _line(item, place, owner, ctx.clock())
+        return {**search_result.model_dump(mode="json"), "score": round(item.score, _DIGITS)}
 
     return {
-        layer: [entry(item, place) for place, item in enumerate(items)]
-        for layer, items in found.items.items()
+        layer: [entry(item, place) for place, item in enumerate(layer_items)]
+        for layer, layer_items in found.items.items()
     }
 
 
 def _line(item: LayerItem, place: int, owner: Owner, now: int) -> SearchResult:
-    """Show a line that a client wrote on a working desk; it is no row, and its id names its place.
+    """Show a line of a working session as a search result; it is no row, so its id is its position.
 
     Nobody counts how often it is read.
     """
@@ -224,30 +235,30 @@ def _line(item: LayerItem, place: int, owner: Owner, now: int) -> SearchResult:
 
 def state_of_layers(branch: str, found: FoundLayers) -> Read:
     """Return the branch and state that layers were read from, with the notes of the search."""
-    pending = found.pending.count
-    return Read(branch=branch, commit=found.commit, pending=pending, notes=list(found.notes))
+    pending_count = found.pending.count
+    return Read(branch=branch, commit=found.commit, pending=pending_count, notes=list(found.notes))
 
 
 def _compact(packed_item: PackedItem) -> AgentMemoryCompactItem:
-    item = packed_item.item
+    layer_item = packed_item.item
     return AgentMemoryCompactItem(
-        layer=item.layer,
+        layer=layer_item.layer,
         text=packed_item.text,
-        id=item.id,
-        score=round(item.score, _DIGITS),
-        source=None if item.row is None else source_of(item.row),
-        createdAt=milliseconds(item.created_at),
+        id=layer_item.id,
+        score=round(layer_item.score, _DIGITS),
+        source=None if layer_item.row is None else source_of(layer_item.row),
+        createdAt=milliseconds(layer_item.created_at),
     )
 
 
 def _usage(assembled: Assembled, budget_characters: int) -> AgentMemoryContextUsage:
-    packed = assembled.packed
+    packed_prompt = assembled.packed
     return AgentMemoryContextUsage(
-        characters=packed.characters,
-        rawCharacters=packed.raw_characters,
+        characters=packed_prompt.characters,
+        rawCharacters=packed_prompt.raw_characters,
         budgetCharacters=budget_characters,
-        savedCharactersVsRaw=packed.raw_characters - packed.characters,
-        items=len(packed.items),
+        savedCharactersVsRaw=packed_prompt.raw_characters - packed_prompt.characters,
+        items=len(packed_prompt.items),
     )
 
 

@@ -59,9 +59,9 @@ class AgentMemoryLoopResponse(Response):
     def __get_pydantic_json_schema__(
         cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe the answer as one of the three."""
-        schemas = [form.__pydantic_core_schema__ for form in _built(*Answer.__args__)]
-        form_schemas = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
+        """Build the JSON schema: the answer of one of the loop's three steps."""
+        core_schemas = [form.__pydantic_core_schema__ for form in _built(*Answer.__args__)]
+        form_schemas = handler({"type": "tuple", "items_schema": core_schemas})["prefixItems"]
         return {"title": cls.__name__, "oneOf": form_schemas}
 
 
@@ -82,8 +82,8 @@ def loop(ctx: Context, request: AgentMemoryLoopRequest) -> AgentMemoryLoopRespon
     """Take a step of the loop: fetch a prompt, record a turn, or remember a fact."""
     if request.step != "pre_turn":
         ctx.caller.access.require("write", f"loop with step {request.step}")
-    form = request.form()
-    return AgentMemoryLoopResponse(answer=_STEPS[type(form)](ctx, form))
+    step_request = request.form()
+    return AgentMemoryLoopResponse(answer=_STEPS[type(step_request)](ctx, step_request))
 
 
 OPERATIONS: Final = (Operation("loop", loop, Effect.WRITE, scope="read"),)

@@ -133,7 +133,8 @@ def loops_get(_: Context, request: LoopsGet) -> MemoryLoopResponse:
     """Describe one loop."""
     if request.loopId not in _LOOPS:
         raise NotFound(
-            f"There is no loop of this id; there are {', '.join(_LOOPS)}.", loops=list(_LOOPS)
+            f"There is no loop {request.loopId!r}: use one of {', '.join(_LOOPS)}.",
+            loops=list(_LOOPS),
         )
     return MemoryLoopResponse(loop=_manifest(request.loopId))
 
@@ -143,12 +144,12 @@ def _manifest(loop_id: str) -> MemoryLoopManifest:
     route_by_operation = {route.binding.operation: route for route in ROUTES}
     steps = [
         MemoryLoopStepManifest(
-            operationId=name,
-            method=route_by_operation[name].method,
-            path=f"{PREFIX}{route_by_operation[name].path}",
+            operationId=operation_name,
+            method=route_by_operation[operation_name].method,
+            path=f"{PREFIX}{route_by_operation[operation_name].path}",
             purpose=purpose,
         )
-        for name, purpose in loop.purposes.items()
+        for operation_name, purpose in loop.purposes.items()
     ]
     return MemoryLoopManifest(
         id=loop_id,

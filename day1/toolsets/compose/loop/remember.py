@@ -28,7 +28,7 @@ from day1.toolsets.compose.shown import vector_id
 from day1.toolsets.shared.fields import Maybe, absent
 
 FACT_TYPE: Final = "fact"
-"""The type of a fact for which the caller names none."""
+"""Type of a fact if the caller names no type."""
 _NOTES: Final[dict[Outcome, tuple[str, ...]]] = {
     "written": (),
     "known": ("The same content is known: nothing was written.",),
@@ -93,7 +93,7 @@ def remember(ctx: Context, request: AgentMemoryRememberRequest) -> AgentMemoryRe
     """Keep a durable fact, preference, correction, decision or lesson."""
     content, notes = own_words(ctx, "content", request.content)
     owner = owner_of(ctx, request)
-    fact = NewFact(
+    new_fact = NewFact(
         content,
         request.type or FACT_TYPE,
         1.0 if request.confidence is None else request.confidence,
@@ -101,39 +101,51 @@ def remember(ctx: Context, request: AgentMemoryRememberRequest) -> AgentMemoryRe
         expires_at=expiry_of(ctx, request.retention),
         sensitivity=sensitivity(None, request.metadata),
     )
-    detail = detail_of(
+    fact_detail = detail_of(
         owner,
         threadId=request.threadId,
         metadata=request.metadata,
         retention=request.retention,
     )
-    request_values = {"category": request.type, **dict(request)}
-    names = frozenset(name for name, value in request_values.items() if value is not None)
-    policy: Policy = next((p for p in POLICIES if p == request.conflictPolicy), "supersede")
-    write = write_of(ctx, owner)
-    new_memory = ToRemember(fact, detail, names, policy)
-    result = remembering.remember(write.repo, write.branch, new_memory, write.origin)
-    state = written(
-        write.branch.name, result.commit, result.pending, [*notes, *_NOTES[result.outcome]]
+    value_by_field = {"category": request.type, **dict(request)}
+    set_field_names = frozenset(
+        field for field, value in value_by_field.items() if value is not None
     )
-    return _answered(ctx, result, state)
+    conflict_policy: Policy = next(
+        (policy_name for policy_name in POLICIES if policy_name == request.conflictPolicy),
+        "supersede",
+    )
+    write_context = write_of(ctx, owner)
+    new_memory = ToRemember(new_fact, fact_detail, set_field_names, conflict_policy)
+    remember_result = remembering.remember(
+        write_context.repo, write_context.branch, new_memory, write_context.origin
+    )
+    written_state = written(
+        write_context.branch.name,
+        remember_result.commit,
+        remember_result.pending,
+        [*notes, *_NOTES[remember_result.outcome]],
+    )
+    return _answered(ctx, remember_result, written_state)
 
 
 def _answered(ctx: Context, result: Remembered, state: Written) -> AgentMemoryRememberResponse:
-    row, is_saved = result.row, result.outcome != "kept"
-    vector = vector_id(row, has_vectors=embeds(ctx.search.embedder)) if is_saved else None
+    fact_row, is_saved = result.row, result.outcome != "kept"
+    saved_vector_id = (
+        vector_id(fact_row, has_vectors=embeds(ctx.search.embedder)) if is_saved else None
+    )
     return AgentMemoryRememberResponse(
         loop=envelope("remember", "pre_turn", "post_turn", "remember"),
         success=True,
         graphSaved=is_saved,
-        vectorSaved=vector is not None,
-        vectorId=vector,
+        vectorSaved=saved_vector_id is not None,
+        vectorId=saved_vector_id,
         memory=MemoryRememberedItem(
-            id=str(row["id"]),
-            text=str(row["fact_text"]),
-            type=str(row["category"] or FACT_TYPE),
-            retention=text_of(read_detail(row["detail"]).get("retention")),
-            confidence=float(row["confidence"] or 0),
+            id=str(fact_row["id"]),
+            text=str(fact_row["fact_text"]),
+            type=str(fact_row["category"] or FACT_TYPE),
+            retention=text_of(read_detail(fact_row["detail"]).get("retention")),
+            confidence=float(fact_row["confidence"] or 0),
             status="active",
         ),
         written=state,

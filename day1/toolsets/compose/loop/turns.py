@@ -148,34 +148,46 @@ def turn_record(
     ctx: Context, request: AgentMemoryRecordTurnRequest
 ) -> AgentMemoryRecordTurnResponse:
     """Store a turn after the final answer: its messages, its tools and the working session."""
-    turn_messages = _messages(request)
+    request_messages = _messages(request)
     owner = owner_of(ctx, request)
     turn_ids = _completed_ids(request, owner)
     thread = Thread(owner, turn_ids.thread, turn_ids.session)
-    messages = [*to_store(turn_messages, request.modelUsed), *map(_event, request.toolEvents or ())]
-    texts = (text for message in messages for text in (message.content, message.tool_calls))
-    notes = secret_notes(ctx.limits.secrets, *texts, request.summary)
-    write = write_of(ctx, owner, turn_ids.session)
-    record = SessionRecord(request.summary, None, request.metadata or {})
-    turn = Turn(thread, turn_ids.turn, messages, record)
-    recorded_turn = record_turn(write.repo, write.branch, turn, write.origin)
+    new_messages = [
+        *to_store(request_messages, request.modelUsed),
+        *map(_event, request.toolEvents or ()),
+    ]
+    message_texts = (
+        text for message in new_messages for text in (message.content, message.tool_calls)
+    )
+    notes = secret_notes(ctx.limits.secrets, *message_texts, request.summary)
+    write_context = write_of(ctx, owner, turn_ids.session)
+    session_record = SessionRecord(request.summary, None, request.metadata or {})
+    turn = Turn(thread, turn_ids.turn, new_messages, session_record)
+    recorded_turn = record_turn(
+        write_context.repo, write_context.branch, turn, write_context.origin
+    )
     message_ids = turn.message_ids
-    working_session = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
-    vector = bool(message_ids) and embeds(ctx.search.embedder)
+    has_working_session = remember_messages(
+        write_context.repo, write_context.branch, thread, message_ids, ctx.clock()
+    )
+    has_vectors = bool(message_ids) and embeds(ctx.search.embedder)
     if message_ids and ctx.jobs.chat is not None and ctx.jobs.is_served():
-        _extract_later(ctx, request, write.branch, message_ids)
+        _extract_later(ctx, request, write_context.branch, message_ids)
     return AgentMemoryRecordTurnResponse(
         loop=envelope("post_turn", "remember", "pre_turn"),
         success=True,
         sessionId=turn_ids.session,
         threadId=turn_ids.thread,
         turnId=turn_ids.turn,
-        vectorId=message_ids[-1] if vector else None,
+        vectorId=message_ids[-1] if has_vectors else None,
         stored=AgentMemoryTurnStored(
-            transcript=bool(message_ids), working=working_session, vector=vector, graph=False
+            transcript=bool(message_ids),
+            working=has_working_session,
+            vector=has_vectors,
+            graph=False,
         ),
         written=Written(
-            branch=write.branch.name,
+            branch=write_context.branch.name,
             commit=recorded_turn.after.tip,
             pending=recorded_turn.after.pending,
             notes=[*notes, *recorded_turn.notes],
@@ -189,28 +201,32 @@ def _extract_later(
     branch: Branch,
     message_ids: Sequence[str],
 ) -> None:
-    """Create the job that extracts facts from a turn; the same turn again only if that failed."""
+    """Create a job that extracts facts from a turn; for a repeated turn only if its job failed."""
     wallet = ctx.caller.access.writes_as(request.agentWallet) or request.agentWallet
     shown_ids = [] if request.contextId is None else row_ids_in(request.contextId)
     params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown_ids)}
-    token = ctx.caller.access.token_id
+    token_id = ctx.caller.access.token_id
     job_group = schedule_id("facts_extract", wallet, branch)  # of which the newest jobs are kept
-    job = NewJob("facts_extract", "temporal", branch, (wallet,), params, token, job_group)
-    create_unless_done(ctx.repo, job, derived_id("job", None, job.kind, branch.id, *message_ids))
+    new_job = NewJob("facts_extract", "temporal", branch, (wallet,), params, token_id, job_group)
+    create_unless_done(
+        ctx.repo, new_job, derived_id("job", None, new_job.kind, branch.id, *message_ids)
+    )
 
 
 def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:
-    """Return the messages of a turn, in whichever of two forms they are given.
+    """Return the messages of a turn, from `messages` or from the fields for single messages.
 
     Raises:
         InvalidRequest: there are none, or both forms are given and disagree.
     """
-    text_by_field: dict[str, tuple[Role, str | None]] = {
+    role_and_text_by_field: dict[str, tuple[Role, str | None]] = {
         "userMessage": ("user", request.userMessage),
         "assistantMessage": ("assistant", request.assistantMessage),
     }
     single_messages = [
-        (name, role, text) for name, (role, text) in text_by_field.items() if text is not None
+        (field, role, text)
+        for field, (role, text) in role_and_text_by_field.items()
+        if text is not None
     ]
     if not request.messages:
         if not single_messages:
@@ -219,10 +235,10 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
             AgentMemoryTurnMessage.model_construct(role=role, content=text)  # both are checked
             for _, role, text in single_messages
         ]
-    role_and_text = {(message.role, message.content) for message in request.messages}
-    for name, role, text in single_messages:
-        if (role, text) not in role_and_text:
-            raise missing(name, "is no message of `messages`: give one of the two")
+    message_roles_and_texts = {(message.role, message.content) for message in request.messages}
+    for field, role, text in single_messages:
+        if (role, text) not in message_roles_and_texts:
+            raise missing(field, "is not among `messages`: leave one of the two fields out")
     return request.messages
 
 
@@ -234,21 +250,21 @@ class _TurnIds:
 
 
 def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _TurnIds:
-    """Complete the ids of a turn: thread and session name each other, else the turn names both."""
-    turn = request.turnId or f"turn_{secrets.token_hex(16)}"
-    default_thread = f"thread_{short_hash('compose', owner.space or '', turn)}"
-    thread = request.threadId or request.sessionId or default_thread
-    return _TurnIds(thread, request.sessionId or thread, turn)
+    """Fill in missing ids of a turn: thread from session or reversed, else both from the turn."""
+    turn_id = request.turnId or f"turn_{secrets.token_hex(16)}"
+    default_thread_id = f"thread_{short_hash('compose', owner.space or '', turn_id)}"
+    thread_id = request.threadId or request.sessionId or default_thread_id
+    return _TurnIds(thread_id, request.sessionId or thread_id, turn_id)
 
 
 def _event(event: AgentMemoryToolEvent) -> NewMessage:
-    """Make the message of a tool's call."""
-    name = event.toolName or event.tool or event.name
-    tool_call = {"name": name, "args": event.args or event.input or {}}
+    """Build the message that stores a tool call."""
+    tool_name = event.toolName or event.tool or event.name
+    tool_call = {"name": tool_name, "args": event.args or event.input or {}}
     if event.status is not None:
         tool_call["status"] = event.status
-    text = without_frames(event.result or event.output or "")
-    content = text if text.strip() else f"The tool {name} was called."
+    output_text = without_frames(event.result or event.output or "")
+    content = output_text if output_text.strip() else f"The tool {tool_name} was called."
     return new_message("tool", content, canonical([tool_call]), None, event.timestamp)
 
 

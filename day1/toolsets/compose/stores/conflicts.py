@@ -45,24 +45,29 @@ def conflicts_resolve(
 ) -> MemoryConflictResolveResponse:
     """Decide which of the memories that conflict counts; nothing open is no error."""
     if request.resolution in {"supersede", "merge"} and request.winningMemoryId is None:
-        raise missing("winningMemoryId", f"is needed to {request.resolution}")
+        raise missing(
+            "winningMemoryId",
+            f"is needed with `resolution: {request.resolution}`: name the memory that counts",
+        )
     owner = owner_of(ctx, request)
     decision = ConflictDecision(
         request.id, request.resolution, request.winningMemoryId, request.reason
     )
-    write = write_of(ctx, owner)
+    write_context = write_of(ctx, owner)
     is_whole_wallet = owner.user is None and owner.device is None
-    is_visible = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
-    result = resolve(write.repo, write.branch, decision, write.origin, is_visible)
+    sees_space = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
+    resolve_result = resolve(
+        write_context.repo, write_context.branch, decision, write_context.origin, sees_space
+    )
     return MemoryConflictResolveResponse(
-        resolved=result.is_resolved,
-        memoryId=result.memory_id,
-        written=written(write.branch.name, result.commit, result.pending),
+        resolved=resolve_result.is_resolved,
+        memoryId=resolve_result.memory_id,
+        written=written(write_context.branch.name, resolve_result.commit, resolve_result.pending),
     )
 
 
 def _sees(spaces: tuple[str | None, ...], below: str | None) -> Sees:
-    """Build the test whether a call sees a space: one of these, or one below the wallet's."""
+    """Build the check whether a space is one of `spaces`, or below the space `below`."""
 
     def sees(space: Cell) -> bool:
         return space in spaces or (below is not None and str(space).startswith(f"{below}/"))

@@ -23,7 +23,7 @@ from day1.toolsets.compose.scope import owner_of
 from day1.toolsets.shared.fields import Maybe, absent
 
 _MAX_CASES: Final = 200
-"""Cases of one evaluation, at most: each of them is a search."""
+"""Maximum number of cases of one evaluation: each case is a search."""
 
 
 class MemoryEvalTestCase(ComposeRequest):
@@ -42,7 +42,7 @@ class MemoryEvalTestCase(ComposeRequest):
     @model_validator(mode="after")
     def _expects(self) -> "MemoryEvalTestCase":
         if self.expected is None and self.expectedMemoryId is None:
-            raise ValueError("needs `expected` or `expectedMemoryId`")
+            raise ValueError("a test case needs `expected` or `expectedMemoryId`")
         return self
 
 
@@ -100,14 +100,17 @@ class MemoryEvalRunResponse(Response):
 def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunResponse:
     """Measure whether known questions find their memories, and record the scores."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    thread, narrowing = request.threadId, Narrowing(request.filters or {})
+    thread_id, memory_filter = request.threadId, Narrowing(request.filters or {})
     layers = chosen(request.layers)
-    layers_query = LayersQuery(owner, "", thread, thread, layers, narrowing=narrowing)
-    cases = [Case(each.query, each.expected, each.expectedMemoryId) for each in request.testCases]
+    layers_query = LayersQuery(owner, "", thread_id, thread_id, layers, narrowing=memory_filter)
+    cases = [
+        Case(test_case.query, test_case.expected, test_case.expectedMemoryId)
+        for test_case in request.testCases
+    ]
     evaluation = evaluate(ctx.repo, ctx.search, branch, layers_query, cases)
-    scores, run = evaluation.scores, evaluation.run
+    scores, eval_run = evaluation.scores, evaluation.run
     return MemoryEvalRunResponse(
-        evalRunId=run.id,
+        evalRunId=eval_run.id,
         status="completed",
         scores=MemoryEvalScores(
             recallAtK=scores.recall,
@@ -118,16 +121,16 @@ def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunRespo
         results=[
             MemoryEvalResult(
                 query=case.query,
-                hit=result.hit,
-                returned=result.returned,
-                contextCharacters=result.characters,
+                hit=case_result.hit,
+                returned=case_result.returned,
+                contextCharacters=case_result.characters,
             )
-            for case, result in zip(cases, evaluation.results, strict=True)
+            for case, case_result in zip(cases, evaluation.results, strict=True)
         ],
         avgSearchLatencyMs=evaluation.milliseconds,
         read=Read(
             branch=branch.name,
-            commit=run.commit,
+            commit=eval_run.commit,
             pending=evaluation.pending.count,
             notes=list(evaluation.notes),
         ),

@@ -41,7 +41,7 @@ from day1.toolsets.shared.answers import note_shown, read_found, read_of
 from day1.toolsets.shared.fields import Limit, Maybe
 
 LISTED: Final = 50
-"""Memories in an answer if the caller does not say how many."""
+"""Number of memories in an answer if the caller sets no limit."""
 _DIGITS: Final = 6
 
 
@@ -90,39 +90,46 @@ class MemoryListRequest(WalletRequired):
 
 def graph_add(ctx: Context, request: MemoryAddRequest) -> GraphMemoryAdded:
     """Keep what users said as facts, word for word."""
-    texts = _users_texts(request.messages)
-    notes = secret_notes(ctx.limits.secrets, *texts)
+    user_texts = _users_texts(request.messages)
+    notes = secret_notes(ctx.limits.secrets, *user_texts)
     owner = owner_of(ctx, request)
-    detail = detail_of(
+    fact_detail = detail_of(
         owner, threadId=request.threadId, metadata=request.metadata, runId=request.runId
     )
-    secrecy = sensitivity(None, request.metadata)
-    write = write_of(ctx, owner, request.runId)
-    facts = [
-        ToRemember(NewFact(text, FACT_TYPE, space=owner.space, sensitivity=secrecy), detail)
-        for text in texts
+    fact_sensitivity = sensitivity(None, request.metadata)
+    write_context = write_of(ctx, owner, request.runId)
+    new_facts = [
+        ToRemember(
+            NewFact(text, FACT_TYPE, space=owner.space, sensitivity=fact_sensitivity), fact_detail
+        )
+        for text in user_texts
     ]
-    rows, after = remember_each(write.repo, write.branch, facts, write.origin)
+    fact_rows, branch_after = remember_each(
+        write_context.repo, write_context.branch, new_facts, write_context.origin
+    )
     return GraphMemoryAdded(
-        result=_items(ctx, write.branch.name, [(row, None) for row in rows], owner),
-        written=written(write.branch.name, after.tip, after.pending, notes),
+        result=_items(
+            ctx, write_context.branch.name, [(fact_row, None) for fact_row in fact_rows], owner
+        ),
+        written=written(write_context.branch.name, branch_after.tip, branch_after.pending, notes),
     )
 
 
 def graph_search(ctx: Context, request: MemorySearchRequest) -> GraphMemoryFound:
     """Find facts by meaning and words, with the relations that touch what they name."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    narrowing = Narrowing(request.filters or {}, request.threadId, request.runId)
+    memory_filter = Narrowing(request.filters or {}, request.threadId, request.runId)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        fact_ids = meant_facts(reading, owner.spaces, ctx.clock(), narrowing)
+        fact_ids = meant_facts(reading, owner.spaces, ctx.clock(), memory_filter)
     search_request = SearchRequest(
         request.query, limit=request.limit or LISTED, spaces=owner.spaces, only=fact_ids
     )
-    answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
-    scored_rows = [(hit.row, hit.score) for hit in answer.hits]
+    search_answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
+    scored_rows = [(hit.row, hit.score) for hit in search_answer.hits]
     note_shown(ctx, (row["id"] for row, _ in scored_rows), branch.id)
     return GraphMemoryFound(
-        result=_items(ctx, branch.name, scored_rows, owner), read=read_found(branch.name, answer)
+        result=_items(ctx, branch.name, scored_rows, owner),
+        read=read_found(branch.name, search_answer),
     )
 
 
@@ -130,32 +137,35 @@ def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
     """List the facts that an agent sees, newest first."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        rows = newest_facts(reading, owner.spaces, ctx.clock(), request.limit or LISTED)
-        state = read_of(reading, branch.name)
-    unscored_rows = [(row, None) for row in rows]
-    return GraphMemoryFound(result=_items(ctx, branch.name, unscored_rows, owner), read=state)
+        fact_rows = newest_facts(reading, owner.spaces, ctx.clock(), request.limit or LISTED)
+        read_state = read_of(reading, branch.name)
+    unscored_rows = [(row, None) for row in fact_rows]
+    return GraphMemoryFound(result=_items(ctx, branch.name, unscored_rows, owner), read=read_state)
 
 
 def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    """Return the texts of users, without the memories that day1 put into them.
+    """Return the texts of the users' messages, without memory prompts that they quote.
 
     Raises:
         InvalidRequest: a message lacks its role or content, or its content is no memory.
     """
-    texts, problems = [], []
-    for number, message in enumerate(messages):
+    user_texts, problems = [], []
+    for index, message in enumerate(messages):
         role, content = message.get("role"), message.get("content")
         if not isinstance(role, str) or not role:
-            problems.append({"argument": f"messages.{number}.role", "problem": "must be a text"})
+            problems.append({"argument": f"messages.{index}.role", "problem": "must be a text"})
         problem = _problem(content)
         if problem is not None:
-            problems.append({"argument": f"messages.{number}.content", "problem": problem})
+            problems.append({"argument": f"messages.{index}.content", "problem": problem})
         elif role == "user" and (text := without_frames(str(content)).strip()):
-            texts.append(text)
+            user_texts.append(text)
     if problems:
-        problem_texts = "; ".join(f"{each['argument']}: {each['problem']}" for each in problems[:3])
-        raise InvalidRequest(f"{problem_texts}.", problems=list(problems))
-    return texts
+        problem_text = "; ".join(
+            f"{item_problem['argument']}: {item_problem['problem']}"
+            for item_problem in problems[:3]
+        )
+        raise InvalidRequest(f"{problem_text}.", problems=list(problems))
+    return user_texts
 
 
 def _problem(content: JsonValue) -> str | None:
@@ -173,13 +183,13 @@ def _items(
     ctx: Context, branch: str, found: Sequence[tuple[Row, float | None]], owner: Owner
 ) -> list[GraphMemoryItem]:
     """Show facts with their relations."""
-    context = item_context(ctx, branch, (row for row, _ in found), owner)
+    items_context = item_context(ctx, branch, (row for row, _ in found), owner)
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        texts = [str(row["fact_text"]) for row, _ in found]
-        relations = relations_named(reading, owner.spaces, ctx.clock(), texts)
+        fact_texts = [str(row["fact_text"]) for row, _ in found]
+        relations_per_fact = relations_named(reading, owner.spaces, ctx.clock(), fact_texts)
     return [
-        _item(row, score, named, context)
-        for (row, score), named in zip(found, relations, strict=True)
+        _item(row, score, fact_relations, items_context)
+        for (row, score), fact_relations in zip(found, relations_per_fact, strict=True)
     ]
 
 
@@ -188,7 +198,7 @@ def _item(
 ) -> GraphMemoryItem:
     owner, detail = context.owner_of(row), read_detail(row["detail"])
     metadata: Any = detail.get("metadata")
-    changed, created = context.changed_at.get(str(row["id"])), int(row["created_at"] or 0)
+    changed_at, created_at = context.changed_at.get(str(row["id"])), int(row["created_at"] or 0)
     return GraphMemoryItem(
         id=str(row["id"]),
         memory=str(row["fact_text"]),
@@ -196,8 +206,8 @@ def _item(
         agent_id=owner.wallet,
         run_id=text_of(detail.get("runId")),
         metadata=metadata if isinstance(metadata, dict) else {},
-        created_at=show(created),
-        updated_at=show(max(created, changed or 0)),
+        created_at=show(created_at),
+        updated_at=show(max(created_at, changed_at or 0)),
         relations=[
             {
                 "id": str(relation["id"]),

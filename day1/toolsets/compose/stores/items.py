@@ -114,12 +114,12 @@ def items_get(ctx: Context, request: MemoryItemRequest) -> MemoryItemResponse:
     """Show one memory, with its vector if that is asked."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        row = item_of(reading, owner.spaces, request.id, ctx.clock()).row
-        state = read_of(reading, branch.name)
-    vector = _vector(ctx, row) if request.includeEmbedding else None
-    item = _shown(ctx, branch, row, owner, vector)
+        memory_row = item_of(reading, owner.spaces, request.id, ctx.clock()).row
+        read_state = read_of(reading, branch.name)
+    vector = _vector(ctx, memory_row) if request.includeEmbedding else None
+    shown_item = _shown(ctx, branch, memory_row, owner, vector)
     note_shown(ctx, [request.id], branch.id)
-    return MemoryItemResponse(item=item, read=state)
+    return MemoryItemResponse(item=shown_item, read=read_state)
 
 
 def items_update(ctx: Context, request: MemoryItemUpdateRequest) -> MemoryItemUpdateResponse:
@@ -128,7 +128,7 @@ def items_update(ctx: Context, request: MemoryItemUpdateRequest) -> MemoryItemUp
     content, notes = None, list[str]()
     if request.content is not None:
         content, notes = own_words(ctx, "content", request.content)
-    update = ItemUpdate(
+    item_update = ItemUpdate(
         content,
         request.confidence,
         request.metadata,
@@ -139,12 +139,16 @@ def items_update(ctx: Context, request: MemoryItemUpdateRequest) -> MemoryItemUp
     item_query = Wanted(
         request.id, owner.spaces, Narrowing(request.filters or {}, request.threadId)
     )
-    write = write_of(ctx, owner)
-    result = update_item(write.repo, write.branch, item_query, update, write.origin)
+    write_context = write_of(ctx, owner)
+    update_result = update_item(
+        write_context.repo, write_context.branch, item_query, item_update, write_context.origin
+    )
     return MemoryItemUpdateResponse(
-        updated=result.is_changed,
-        item=_shown(ctx, write.branch, result.row, owner),
-        written=written(write.branch.name, result.commit, result.pending, notes),
+        updated=update_result.is_changed,
+        item=_shown(ctx, write_context.branch, update_result.row, owner),
+        written=written(
+            write_context.branch.name, update_result.commit, update_result.pending, notes
+        ),
     )
 
 
@@ -153,13 +157,15 @@ def items_delete(ctx: Context, request: MemoryItemDeleteRequest) -> MemoryItemDe
     owner = owner_of(ctx, request)
     if request.hardDelete:
         return _hard_delete(ctx, request, owner)
-    write = write_of(ctx, owner)
+    write_context = write_of(ctx, owner)
     item_query = Wanted(request.id, owner.spaces)
-    result = delete_item(write.repo, write.branch, item_query, write.origin)
+    delete_result = delete_item(
+        write_context.repo, write_context.branch, item_query, write_context.origin
+    )
     return MemoryItemDeleteResponse(
         deleted=True,
         hardDeleted=False,
-        written=written(write.branch.name, result.commit, result.pending),
+        written=written(write_context.branch.name, delete_result.commit, delete_result.pending),
     )
 
 
@@ -177,33 +183,33 @@ def _hard_delete(
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         item_of(reading, owner.spaces, request.id, now, deleted=True)
     redact(ctx.repo, look(ctx.repo, request.id), None, owner.wallet, now)
-    state = state_of(ctx, branch.name)
+    read_state = state_of(ctx, branch.name)
     return MemoryItemDeleteResponse(
         deleted=True,
         hardDeleted=True,
-        written=written(branch.name, state.commit, state.pending, [_PURGE]),
+        written=written(branch.name, read_state.commit, read_state.pending, [_PURGE]),
     )
 
 
 def _shown(
     ctx: Context, branch: Branch, row: Row, owner: Owner, vector: list[float] | None = None
 ) -> MemoryVectorItem:
-    kind = kind_of(str(row["id"]))
-    if kind is not None and row.get("space") != owner.space:  # a secret shared with others
-        row = shown_row(kind, row)
+    row_kind = kind_of(str(row["id"]))
+    if row_kind is not None and row.get("space") != owner.space:  # a secret shared with others
+        row = shown_row(row_kind, row)
     return vector_item(row, item_context(ctx, branch.name, [row], owner), vector)
 
 
 def _vector(ctx: Context, row: Row) -> list[float] | None:
     """Return the vector that came with a text, else that of day1's model; None without either."""
-    kept, embedder = row.get("vector"), ctx.search.embedder
-    if kept is not None:
-        return given_vector.from_kept(str(kept))
+    kept_vector, embedder = row.get("vector"), ctx.search.embedder
+    if kept_vector is not None:
+        return given_vector.from_kept(str(kept_vector))
     if embedder is None or is_secret(row):
         return None
-    text = text_of(row.get("fact_text")) or text_of(row.get("content")) or ""
+    memory_text = text_of(row.get("fact_text")) or text_of(row.get("content")) or ""
     try:
-        vector: list[float] = text_vectors(embedder, [text]).vectors[0].tolist()
+        vector: list[float] = text_vectors(embedder, [memory_text]).vectors[0].tolist()
     except EmbedderUnavailable:
         return None
     return vector

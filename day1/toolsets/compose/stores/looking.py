@@ -19,12 +19,12 @@ from day1.toolsets.shared.answers import note_shown
 from day1.toolsets.shared.fields import Maybe
 
 _MAX_DOCUMENTS: Final = 20
-"""Entries of a layer, at most."""
+"""Maximum number of entries that a search answers for each layer."""
 _DOCUMENTS: Final = 200
 _DIGITS: Final = 6
 """Decimal places of the scores in answers."""
 _TEXTS: Final = ("text", "content", "memory", "document", "summary")
-"""The fields of a document that may hold its text: the first one that is there does."""
+"""Fields of a document that may hold its text: the first field that is present is taken."""
 
 
 class LayeredSearchResponse(Response):
@@ -51,12 +51,12 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
         Narrowing(request.filters or {}, run=request.runId),
     )
     found_layers = find_layers(ctx.repo, ctx.search, branch, layers_query)
-    entries = layer_entries(ctx, branch.name, found_layers, owner)
-    sorted_items = sorted(found_layers.all, key=lambda item: (-item.score, item.place))
-    note_shown(ctx, (item.id for item in sorted_items), branch.id)
+    entries_by_layer = layer_entries(ctx, branch.name, found_layers, owner)
+    items_best_first = sorted(found_layers.all, key=lambda item: (-item.score, item.place))
+    note_shown(ctx, (item.id for item in items_best_first), branch.id)
     return LayeredSearchResponse(
         query=request.query,
-        layers=entries,
+        layers=entries_by_layer,
         totals={layer: len(items) for layer, items in found_layers.items.items()},
         read=state_of_layers(branch.name, found_layers),
     )
@@ -97,11 +97,11 @@ class RerankResponse(Response):
 
 def rerank(ctx: Context, request: RerankRequest) -> RerankResponse:
     """Rank documents by a query, in memory; nothing of them is stored."""
-    texts = [_text_of(document, place) for place, document in enumerate(request.documents)]
-    ranking = rerank_texts(ctx.search, request.query, texts)
+    document_texts = [_text_of(document, index) for index, document in enumerate(request.documents)]
+    ranking = rerank_texts(ctx.search, request.query, document_texts)
     best_documents: list[dict[str, Any]] = [
-        {**request.documents[place], "index": place, "score": round(score, _DIGITS)}
-        for place, score in ranking.best[: request.topK]
+        {**request.documents[index], "index": index, "score": round(score, _DIGITS)}
+        for index, score in ranking.best[: request.topK]
     ]
     read_state = Read(branch=None, commit="", notes=ranking.notes)
     return RerankResponse(results=best_documents, read=read_state)
@@ -113,15 +113,15 @@ def _text_of(document: JsonObject, place: int) -> str:
     Raises:
         InvalidRequest: it has none; the error names its place.
     """
-    text = next((document[name] for name in _TEXTS if name in document), None)
+    text = next((document[field] for field in _TEXTS if field in document), None)
     if not isinstance(text, str) or not text.strip():
         raise _without_text(place)
     return text
 
 
 def _without_text(place: int) -> InvalidRequest:
-    names = ", ".join(f"`{name}`" for name in _TEXTS)
-    return missing(f"documents.{place}", f"needs a text under one of {names}")
+    field_names = ", ".join(f"`{field}`" for field in _TEXTS)
+    return missing(f"documents.{place}", f"needs a text under one of {field_names}")
 
 
 OPERATIONS: Final = (

@@ -43,21 +43,21 @@ def stats_get(ctx: Context, request: MemoryStatsRequest) -> MemoryStatsResponse:
     """Count what an agent, its users and their devices have stored."""
     owner, branch = owner_of(ctx, Whose(agentWallet=request.agentWallet)), branch_of(ctx)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        counts = count_items(ctx.search, reading, owner.space, ctx.clock())
-        state = read_of(reading, branch.name)
-    by_type: Counter[str] = Counter()
-    for category, number in counts.by_category.items():
-        by_type[source_of_category(category)] += number
-    if counts.messages:
-        by_type["session"] += counts.messages
+        item_counts = count_items(ctx.search, reading, owner.space, ctx.clock())
+        read_state = read_of(reading, branch.name)
+    count_by_source: Counter[str] = Counter()
+    for category, fact_count in item_counts.by_category.items():
+        count_by_source[source_of_category(category)] += fact_count
+    if item_counts.messages:
+        count_by_source["session"] += item_counts.messages
     return MemoryStatsResponse(
-        totalVectors=counts.vectors,
-        totalTranscripts=counts.transcripts,
-        avgDecayScore=round(counts.decay, _DIGITS),
-        oldestVector=milliseconds(counts.oldest),
-        newestVector=milliseconds(counts.newest),
-        byType=dict(sorted(by_type.items())),
-        read=state,
+        totalVectors=item_counts.vectors,
+        totalTranscripts=item_counts.transcripts,
+        avgDecayScore=round(item_counts.decay, _DIGITS),
+        oldestVector=milliseconds(item_counts.oldest),
+        newestVector=milliseconds(item_counts.newest),
+        byType=dict(sorted(count_by_source.items())),
+        read=read_state,
     )
 
 

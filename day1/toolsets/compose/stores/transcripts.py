@@ -137,26 +137,28 @@ class SessionTranscript(Response):
 
 def transcript_store(ctx: Context, request: TranscriptStoreRequest) -> SuccessResponse:
     """Store the transcript of a session; messages that it has already are not stored again."""
-    record = SessionRecord(request.summary, request.tokenCount, request.metadata or {})
-    _, answer = _store(ctx, request, record)
-    return SuccessResponse(success=True, written=answer)
+    session_record = SessionRecord(request.summary, request.tokenCount, request.metadata or {})
+    _, written_state = _store(ctx, request, session_record)
+    return SuccessResponse(success=True, written=written_state)
 
 
 def transcripts_index(ctx: Context, request: TranscriptIndexRequest) -> TranscriptIndexResponse:
     """Store the transcript of a session for search, and for the working session if asked."""
-    record = SessionRecord(None, request.totalTokens)
-    stored, answer = _store(ctx, request, record, request.modelUsed)
-    count = len(stored.message_ids)
+    session_record = SessionRecord(None, request.totalTokens)
+    stored_transcript, written_state = _store(ctx, request, session_record, request.modelUsed)
+    message_count = len(stored_transcript.message_ids)
     if request.rememberWorkingMemory:
         thread = Thread(owner_of(ctx, request), request.threadId, request.sessionId)
         branch = branch_of(ctx)
-        if not remember_messages(ctx.repo, branch, thread, stored.message_ids, ctx.clock()):
-            answer.notes.append("The working session was not updated.")
+        if not remember_messages(
+            ctx.repo, branch, thread, stored_transcript.message_ids, ctx.clock()
+        ):
+            written_state.notes.append("The working session was not updated.")
     return TranscriptIndexResponse(
         indexed=True,
-        messageCount=count,
-        vectorCount=count if embeds(ctx.search.embedder) else 0,
-        written=answer,
+        messageCount=message_count,
+        vectorCount=message_count if embeds(ctx.search.embedder) else 0,
+        written=written_state,
     )
 
 
@@ -166,26 +168,33 @@ def _store(
     record: SessionRecord,
     model: str | None = None,
 ) -> tuple[StoredTranscript, Written]:
-    messages = to_store(request.messages, model)
-    texts = (text for message in messages for text in (message.content, message.tool_calls))
-    notes = secret_notes(ctx.limits.secrets, *texts, record.summary)
-    owner = owner_of(ctx, request)
-    write = write_of(ctx, owner, request.sessionId)
-    thread = Thread(owner, request.threadId, request.sessionId)
-    transcript = NewTranscript(thread, messages, record)
-    stored_transcript = store_transcript(write.repo, write.branch, transcript, write.origin)
-    after = stored_transcript.after
-    answer = written(
-        write.branch.name, after.tip, after.pending, (*notes, *stored_transcript.notes)
+    new_messages = to_store(request.messages, model)
+    message_texts = (
+        text for message in new_messages for text in (message.content, message.tool_calls)
     )
-    return stored_transcript, answer
+    notes = secret_notes(ctx.limits.secrets, *message_texts, record.summary)
+    owner = owner_of(ctx, request)
+    write_context = write_of(ctx, owner, request.sessionId)
+    thread = Thread(owner, request.threadId, request.sessionId)
+    new_transcript = NewTranscript(thread, new_messages, record)
+    stored_transcript = store_transcript(
+        write_context.repo, write_context.branch, new_transcript, write_context.origin
+    )
+    branch_after = stored_transcript.after
+    written_state = written(
+        write_context.branch.name,
+        branch_after.tip,
+        branch_after.pending,
+        (*notes, *stored_transcript.notes),
+    )
+    return stored_transcript, written_state
 
 
 def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
     """Fetch the messages of a session or thread in their order."""
     owner = owner_of(ctx, request)
-    branch = branch_of(ctx).name
-    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
+    branch_name = branch_of(ctx).name
+    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch_name))) as reading:
         transcript = find_transcript(ctx.repo, reading, owner, request.id, request.type)
         if transcript is None:
             raise NotFound(
@@ -193,7 +202,7 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
                 "store its messages with `transcript_store`.",
                 id=request.id,
             )
-        read_state = read_of(reading, branch)
+        read_state = read_of(reading, branch_name)
     thread = transcript.thread
     return SessionTranscript(
         sessionId=thread.session,
@@ -210,13 +219,13 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
 
 
 def _described(record: Row | None) -> dict[str, object]:
-    """Show what describes a session: its summary, tokens and metadata."""
+    """Return the fields that describe a session: its summary, token count and metadata."""
     detail = {} if record is None else read_detail(record["detail"])
     has_summary = record is not None and detail.get("summarized") and record["summary"] != REDACTED
-    tokens, metadata = detail.get("tokenCount"), detail.get("metadata")
+    token_count, metadata = detail.get("tokenCount"), detail.get("metadata")
     return {
         "summary": str(record["summary"]) if has_summary and record is not None else None,
-        "tokenCount": tokens if isinstance(tokens, int) else None,
+        "tokenCount": token_count if isinstance(token_count, int) else None,
         "metadata": metadata if isinstance(metadata, dict) else {},
     }
 

@@ -36,7 +36,7 @@ from day1.toolsets.shared.answers import note_shown, read_found
 from day1.toolsets.shared.fields import Maybe, absent
 
 FOUND: Final = 10
-"""Results in an answer if the caller does not say how many."""
+"""Number of results in an answer if the caller sets no limit."""
 Vector = Annotated[list[float], AfterValidator(sound_vector)]
 
 
@@ -100,7 +100,7 @@ class VectorIndexResponse(Response):
 def vector_search(ctx: Context, request: VectorSearchRequest) -> VectorSearchResponse:
     """Find facts and messages by meaning."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    query = ItemQuery(
+    item_query = ItemQuery(
         request.query,
         owner.spaces,
         ctx.clock(),
@@ -110,39 +110,47 @@ def vector_search(ctx: Context, request: VectorSearchRequest) -> VectorSearchRes
         request.threshold,
     )
     try:
-        found, answer = nearest_items(Where(ctx.search, branch.name, branch.id), query)
+        scored_rows, search_answer = nearest_items(
+            Where(ctx.search, branch.name, branch.id), item_query
+        )
     except InvalidRequest as error:
         if request.queryEmbedding is None:
             raise
-        length = len(request.queryEmbedding)
+        vector_length = len(request.queryEmbedding)
         raise missing(
-            "queryEmbedding", f"has {length} numbers, and no vector here has that length"
+            "queryEmbedding", f"has {vector_length} numbers, and no vector here has that length"
         ) from error
-    note_shown(ctx, (row["id"] for row, _ in found), branch.id)
+    note_shown(ctx, (row["id"] for row, _ in scored_rows), branch.id)
     return VectorSearchResponse(
-        results=search_results(ctx, branch.name, found, owner),
-        read=read_found(branch.name, answer),
+        results=search_results(ctx, branch.name, scored_rows, owner),
+        read=read_found(branch.name, search_answer),
     )
 
 
 def vector_index(ctx: Context, request: VectorIndexRequest) -> VectorIndexResponse:
     """Keep a text so that it is found by meaning."""
     content, notes = own_words(ctx, "content", request.content)
-    owner, secret = owner_of(ctx, request), sensitivity(None, request.metadata)
-    vector = request.embedding
-    if vector is not None and secret is None:
-        vector = vector if foreign(ctx.search.embedder, [(content, vector)])[0] else None
-    fact = NewFact(content, request.source, space=owner.space, sensitivity=secret)
-    detail = detail_of(owner, threadId=request.threadId, metadata=request.metadata)
+    owner, fact_sensitivity = owner_of(ctx, request), sensitivity(None, request.metadata)
+    text_vector = request.embedding
+    if text_vector is not None and fact_sensitivity is None:
+        text_vector = (
+            text_vector if foreign(ctx.search.embedder, [(content, text_vector)])[0] else None
+        )
+    new_fact = NewFact(content, request.source, space=owner.space, sensitivity=fact_sensitivity)
+    fact_detail = detail_of(owner, threadId=request.threadId, metadata=request.metadata)
     set_fields = {"category"} | ({"metadata"} if request.metadata is not None else set())
-    write = write_of(ctx, owner)
-    new_text = ToIndex(ToRemember(fact, detail, frozenset(set_fields)), vector)
-    result = index_text(write.repo, write.branch, new_text, write.origin)
+    write_context = write_of(ctx, owner)
+    text_to_index = ToIndex(ToRemember(new_fact, fact_detail, frozenset(set_fields)), text_vector)
+    index_result = index_text(
+        write_context.repo, write_context.branch, text_to_index, write_context.origin
+    )
     return VectorIndexResponse(
         success=True,
-        vectorId=vector_id(result.row, has_vectors=embeds(ctx.search.embedder)),
-        id=str(result.row["id"]),
-        written=written(write.branch.name, result.commit, result.pending, notes),
+        vectorId=vector_id(index_result.row, has_vectors=embeds(ctx.search.embedder)),
+        id=str(index_result.row["id"]),
+        written=written(
+            write_context.branch.name, index_result.commit, index_result.pending, notes
+        ),
     )
 
 

@@ -109,14 +109,14 @@ class WorkingSessionUpdateResponse(Response):
 def sessions_working_get(ctx: Context, request: WorkingSessionGet) -> SessionMemoryResponse:
     """Read the working memory of a session; reading does not prolong it."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    working = find_working(ctx.repo, branch, owner, request.sessionId, ctx.clock())
-    if working is None:
+    working_session = find_working(ctx.repo, branch, owner, request.sessionId, ctx.clock())
+    if working_session is None:
         raise NotFound(
-            "There is no such working session: it ends 24 hours after the last write.",
+            "There is no such working session; a session ends 24 hours after its last write.",
             session_id=request.sessionId,
         )
-    session, read = _shown(ctx, branch.name, request, working)
-    return SessionMemoryResponse(session=session, read=read)
+    session_memory, read_state = _shown(ctx, branch.name, request, working_session)
+    return SessionMemoryResponse(session=session_memory, read=read_state)
 
 
 def sessions_working_update(
@@ -130,22 +130,26 @@ def sessions_working_update(
         return _changed(memory, request)
 
     working_key = owner, request.sessionId
-    working = write_working(ctx.repo, branch, working_key, change, ctx.clock())
-    session, read = _shown(ctx, branch.name, request, working)
-    read.notes.extend(notes)
-    return WorkingSessionUpdateResponse(success=True, session=session, read=read)
+    working_session = write_working(ctx.repo, branch, working_key, change, ctx.clock())
+    session_memory, read_state = _shown(ctx, branch.name, request, working_session)
+    read_state.notes.extend(notes)
+    return WorkingSessionUpdateResponse(success=True, session=session_memory, read=read_state)
 
 
 def _changed(memory: WorkingMemory, request: WorkingSessionUpdateRequest) -> WorkingMemory:
-    names = ("context", "entities", "state", "metadata")
-    new_values = {name: v for name in names if (v := getattr(request, name)) is not None}
+    field_names = ("context", "entities", "state", "metadata")
+    new_values = {
+        field: new_value
+        for field in field_names
+        if (new_value := getattr(request, field)) is not None
+    }
     if "context" in new_values:
         new_values["context"] = tuple(new_values["context"])
     if not request.replace:
         return memory.merged(WorkingMemory(thread=request.threadId, **new_values))
-    messages = () if "context" in new_values else memory.messages
-    thread = request.threadId or memory.thread
-    return replace(memory, thread=thread, messages=messages, **new_values)
+    message_ids = () if "context" in new_values else memory.messages
+    thread_id = request.threadId or memory.thread
+    return replace(memory, thread=thread_id, messages=message_ids, **new_values)
 
 
 def _shown(
@@ -154,21 +158,23 @@ def _shown(
     request: WorkingSessionGet | WorkingSessionUpdateRequest,
     found: WorkingSession,
 ) -> tuple[SessionMemory, Read]:
-    memory = found.memory
+    working_memory = found.memory
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
-        lines = lines_of(reading, memory)
+        context_lines = lines_of(reading, working_memory)
         read_state = read_of(reading, branch)
     session_memory = SessionMemory(
         sessionId=request.sessionId,
         agentWallet=str(request.agentWallet),
-        userAddress=memory.user,
-        threadId=memory.thread,
-        scope="global" if memory.device is None else "local",
-        haiId=memory.device,
+        userAddress=working_memory.user,
+        threadId=working_memory.thread,
+        scope="global" if working_memory.device is None else "local",
+        haiId=working_memory.device,
         workingMemory=WorkingMemoryParts(
-            context=lines, entities=_object(memory.entities), state=_object(memory.state)
+            context=context_lines,
+            entities=_object(working_memory.entities),
+            state=_object(working_memory.state),
         ),
-        metadata=_object(memory.metadata) or None,
+        metadata=_object(working_memory.metadata) or None,
         compressed=False,
         createdAt=milliseconds(found.created_at),
         expiresAt=milliseconds(found.expires_at),

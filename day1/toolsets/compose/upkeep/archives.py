@@ -49,26 +49,35 @@ class SessionCompressResponse(Response):
 def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionCompressResponse:
     """Summarize a session as a fact, which is hidden when one of its sources is redacted."""
     owner = Owner(wallet_of(ctx, request.agentWallet).wallet, request.userAddress)
-    write = write_of(ctx, owner, request.sessionId)
-    compressed = compress(
-        write.repo,
-        CompressRequest(write.branch, owner, request.sessionId, write.origin, ctx.chat),
+    write_context = write_of(ctx, owner, request.sessionId)
+    compressed_session = compress(
+        write_context.repo,
+        CompressRequest(
+            write_context.branch, owner, request.sessionId, write_context.origin, ctx.chat
+        ),
     )
-    if compressed is None and request.userAddress is not None:
+    if compressed_session is None and request.userAddress is not None:
         raise NotFound(
             f"This user has no session {request.sessionId!r} that has words: check sessionId and "
             "userAddress.",
             sessionId=request.sessionId,
         )
-    if compressed is None:
-        raise missing("sessionId", "names no session of this wallet that has words")
-    after = compressed.after
+    if compressed_session is None:
+        raise missing(
+            "sessionId", "names no session of this wallet with messages to summarize: check the id"
+        )
+    branch_after = compressed_session.after
     return SessionCompressResponse(
-        summary=str(compressed.row["fact_text"]),
-        entitiesExtracted=len(compressed.entities),
-        summarizer=compressed.summarizer,
-        archiveId=str(compressed.row["id"]),
-        written=written(write.branch.name, after.tip, after.pending, compressed.notes),
+        summary=str(compressed_session.row["fact_text"]),
+        entitiesExtracted=len(compressed_session.entities),
+        summarizer=compressed_session.summarizer,
+        archiveId=str(compressed_session.row["id"]),
+        written=written(
+            write_context.branch.name,
+            branch_after.tip,
+            branch_after.pending,
+            compressed_session.notes,
+        ),
     )
 
 
@@ -100,7 +109,10 @@ def archives_sync(ctx: Context, request: ArchiveSyncRequest) -> ArchiveSyncRespo
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
     sync_result = sync_archive(ctx.repo, branch, owner, request.archiveId, ctx.pinning)
     if sync_result is None:
-        raise missing("archiveId", "names no archive of this wallet that has a file")
+        raise missing(
+            "archiveId",
+            "names no archive of this wallet with a file: give the id that its job answered",
+        )
     return ArchiveSyncResponse(
         ipfsHash=sync_result.cid,
         pinned=sync_result.pinned,

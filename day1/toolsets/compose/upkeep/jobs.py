@@ -131,8 +131,8 @@ class MemoryJobCreateRequest(ComposeRequest):
     def _sound(self) -> "MemoryJobCreateRequest":
         if self.timeRange is not None and self.timeRange.end < self.timeRange.start:
             raise missing("timeRange", "`end` is before `start`")
-        one, several = self.agentWallet, self.agentWallets
-        if one is not None and several is not None and one not in several:
+        wallet, wallets = self.agentWallet, self.agentWallets
+        if wallet is not None and wallets is not None and wallet not in wallets:
             raise missing("agentWallet", "is not among `agentWallets`: give one of them")
         return self
 
@@ -140,11 +140,11 @@ class MemoryJobCreateRequest(ComposeRequest):
     def params(self) -> dict[str, Any]:
         """The arguments that the job stores."""
         setting_names = ("confidenceThreshold", "batchSize", "halfLifeDays", "olderThanDays")
-        values = {name: getattr(self, name) for name in setting_names}
+        value_by_name = {name: getattr(self, name) for name in setting_names}
         if self.timeRange is not None:
             last_instant = self.timeRange.end * MILLISECOND + MILLISECOND - 1
-            values |= {"start": self.timeRange.start * MILLISECOND, "end": last_instant}
-        return {name: value for name, value in values.items() if value is not None}
+            value_by_name |= {"start": self.timeRange.start * MILLISECOND, "end": last_instant}
+        return {name: value for name, value in value_by_name.items() if value is not None}
 
 
 class MemoryJobRecord(Response):
@@ -175,7 +175,7 @@ class JobsGet(ComposeRequest):
 
 
 def workshop_of(ctx: Context) -> Workshop:
-    """Gather what jobs of a call are run with."""
+    """Gather what a job needs to run: the repository, the search and the job settings."""
     return Workshop(ctx.repo, ctx.search, ctx.jobs)
 
 
@@ -185,8 +185,10 @@ def wallets_of(ctx: Context, *names: str | None) -> tuple[str, ...]:
     Raises:
         Forbidden: the token is bound to another agent.
     """
-    named_wallets = dict.fromkeys(name for name in names if name is not None)
-    wallets = [ctx.caller.access.writes_as(name) for name in (named_wallets or (None,))]
+    named_wallets = dict.fromkeys(wallet_name for wallet_name in names if wallet_name is not None)
+    wallets = [
+        ctx.caller.access.writes_as(wallet_name) for wallet_name in (named_wallets or (None,))
+    ]
     return tuple(wallet for wallet in wallets if wallet is not None)
 
 
@@ -198,17 +200,17 @@ def jobs_create(ctx: Context, request: MemoryJobCreateRequest) -> MemoryJobRecor
     wallets = wallets_of(ctx, request.agentWallet, *(request.agentWallets or ()))
     if not wallets:
         raise missing("agentWallet", "is needed: name the agent whose memory the job works on")
-    execution = request.execution or "inline"
-    if execution == "temporal" and not ctx.jobs.is_served():
+    execution_mode = request.execution or "inline"
+    if execution_mode == "temporal" and not ctx.jobs.is_served():
         problem = "needs a server that runs jobs: start `day1 serve`, or use `inline`"
         raise missing("execution", problem)
     branch = refuse_closed(branch_of(ctx))
     if not branch.protection:
         note_token(ctx, branch)
-    token = ctx.caller.access.token_id
-    new_job = NewJob(request.type, execution, branch, wallets, request.params, token)
+    token_id = ctx.caller.access.token_id
+    new_job = NewJob(request.type, execution_mode, branch, wallets, request.params, token_id)
     job = create(ctx.repo, new_job)
-    if execution == "inline":
+    if execution_mode == "inline":
         job = run_now(workshop_of(ctx), job, ctx.stopped)
     return _shown(job, state_of(ctx, branch.name))
 
@@ -216,18 +218,18 @@ def jobs_create(ctx: Context, request: MemoryJobCreateRequest) -> MemoryJobRecor
 def jobs_get(ctx: Context, request: JobsGet) -> MemoryJobRecord:
     """Read a maintenance job; one whose process ended before it was done has failed."""
     job = find_job(ctx.repo, request.jobId)
-    agent = ctx.caller.access.agent_id
-    if job.kind not in KINDS or (agent is not None and job.wallets != (agent,)):
+    bound_agent_id = ctx.caller.access.agent_id
+    if job.kind not in KINDS or (bound_agent_id is not None and job.wallets != (bound_agent_id,)):
         raise NotFound(
             f"There is no job {request.jobId!r}: use the id that the start of a job answered."
         )
-    name = name_of(ctx.repo, job.branch_id)
-    is_there = name in ctx.repo.history.branches()
-    return _shown(job, state_of(ctx, name if is_there else None))
+    branch_name = name_of(ctx.repo, job.branch_id)
+    branch_exists = branch_name in ctx.repo.history.branches()
+    return _shown(job, state_of(ctx, branch_name if branch_exists else None))
 
 
 def _shown(job: Job, read: Read) -> MemoryJobRecord:
-    completed = job.completed_at
+    completed_at = job.completed_at
     return MemoryJobRecord(
         jobId=job.id,
         type=cast("JobKind", job.kind),
@@ -237,7 +239,7 @@ def _shown(job: Job, read: Read) -> MemoryJobRecord:
         data=dict(job.data) or None,
         error=job.error,
         createdAt=milliseconds(job.created_at),
-        completedAt=None if completed is None else milliseconds(completed),
+        completedAt=None if completed_at is None else milliseconds(completed_at),
         read=read,
     )
 

@@ -32,7 +32,7 @@ _PatternType = Literal["routine", "decision", "response", "tool_sequence"]
 _DIGITS: Final = 6
 """Decimal places of rates in answers."""
 _LISTED: Final = 50
-"""Patterns or skills in a list, by default."""
+"""Number of patterns or skills in a list if the caller sets no limit."""
 _MOST_LISTED: Final = 200
 
 
@@ -49,11 +49,11 @@ def _share(number: float) -> float:
 
 
 ListLimit = Maybe[Annotated[int, AfterValidator(_listed)]]
-"""How many to list, at most: from 1 to 200; the schema states no bound, as the contract does."""
+"""Maximum length of a list, from 1 to 200; the schema states no bound, as the contract does."""
 
 
 def first(limit: int | None) -> int:
-    """Return how many to list: the given number, else the default."""
+    """Return the maximum length of a list: the given limit, else the default."""
     return limit or _LISTED
 
 
@@ -204,16 +204,19 @@ class MemoryPatternPromoteResponse(Response):
 def patterns_list(ctx: Context, request: PatternsList) -> ProceduralPatternListResponse:
     """List the patterns of tools, each with how often it ran and succeeded."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    found_patterns = read_counted(ctx.repo, branch, PATTERN, owner.spaces)
-    chosen_patterns = [
-        counted
-        for counted in found_patterns.rows
-        if request.patternType in {None, counted.structure.type}
-        and counted.counts.rate >= (request.minSuccessRate or 0)
+    counted_rows = read_counted(ctx.repo, branch, PATTERN, owner.spaces)
+    matching_patterns = [
+        counted_pattern
+        for counted_pattern in counted_rows.rows
+        if request.patternType in {None, counted_pattern.structure.type}
+        and counted_pattern.counts.rate >= (request.minSuccessRate or 0)
     ]
     return ProceduralPatternListResponse(
-        patterns=[_pattern(counted, owner) for counted in chosen_patterns[: first(request.limit)]],
-        read=read_of(found_patterns.state, branch.name),
+        patterns=[
+            _pattern(counted_pattern, owner)
+            for counted_pattern in matching_patterns[: first(request.limit)]
+        ],
+        read=read_of(counted_rows.state, branch.name),
     )
 
 
@@ -226,41 +229,53 @@ def patterns_get(ctx: Context, request: PatternsGet) -> ProceduralPatternRespons
             "This agentWallet has no pattern of this id: `patterns_list` lists its patterns.",
             patternId=request.patternId,
         )
-    state = read_of(found_pattern.read.state, branch.name)
-    return ProceduralPatternResponse(pattern=_pattern(found_pattern.counted, owner), read=state)
+    read_state = read_of(found_pattern.read.state, branch.name)
+    return ProceduralPatternResponse(
+        pattern=_pattern(found_pattern.counted, owner), read=read_state
+    )
 
 
 def patterns_validate(ctx: Context, request: PatternsValidate) -> PatternValidated:
     """Tell whether a pattern may become a skill; an unknown one may not."""
     branch = branch_of(ctx)
-    counted, read = _by_id(ctx, request.patternId, request.agentWallet)
-    return PatternValidated(validation=_validation(counted), read=read_of(read.state, branch.name))
+    counted_pattern, counted_rows = _by_id(ctx, request.patternId, request.agentWallet)
+    return PatternValidated(
+        validation=_validation(counted_pattern), read=read_of(counted_rows.state, branch.name)
+    )
 
 
 def patterns_promote(
     ctx: Context, request: MemoryPatternPromoteRequest
 ) -> MemoryPatternPromoteResponse:
     """Make a skill of a valid pattern; it is unverified until somebody judges it."""
-    counted, _ = _by_id(ctx, request.patternId, request.agentWallet)
-    if counted is None:
-        raise missing("patternId", "names no pattern: `patterns_list` lists those there are")
-    if not counted.counts.valid:
+    counted_pattern, _ = _by_id(ctx, request.patternId, request.agentWallet)
+    if counted_pattern is None:
+        raise missing("patternId", "names no pattern: `patterns_list` lists the patterns")
+    if not counted_pattern.counts.valid:
         raise missing(
             "patternId", "names a pattern that is not valid: `patterns_validate` says why"
         )
-    owner = owner_in(counted.row["detail"])
-    write = write_of(ctx, Owner(owner.wallet))
-    promoted = promote(write.repo, write.branch, counted, request.skillName, write.origin)
-    branch_after = promoted.after
+    owner = owner_in(counted_pattern.row["detail"])
+    write_context = write_of(ctx, Owner(owner.wallet))
+    promotion = promote(
+        write_context.repo,
+        write_context.branch,
+        counted_pattern,
+        request.skillName,
+        write_context.origin,
+    )
+    branch_after = promotion.after
     return MemoryPatternPromoteResponse(
-        skillId=promoted.skill_id,
-        promoted=promoted.active,
-        written=written(write.branch.name, branch_after.tip, branch_after.pending, promoted.notes),
+        skillId=promotion.skill_id,
+        promoted=promotion.active,
+        written=written(
+            write_context.branch.name, branch_after.tip, branch_after.pending, promotion.notes
+        ),
     )
 
 
 def _by_id(ctx: Context, pattern_id: str, wallet: str | None) -> tuple[Counted | None, CountedRows]:
-    """Find a pattern by its id; without a named or bound wallet, that of any wallet."""
+    """Find a pattern by its id: of the named or the token's wallet, else of any wallet."""
     owner = wallet_of(ctx, wallet)
     spaces = None if owner.wallet is None else owner.spaces
     found_pattern = find_counted(ctx.repo, branch_of(ctx), PATTERN, pattern_id, spaces)
@@ -272,23 +287,23 @@ def _validation(counted: Counted | None) -> MemoryPatternValidation:
         return MemoryPatternValidation(
             valid=False, confidence=0, occurrences=0, successRate=0, toolSequence=[]
         )
-    counts = counted.counts
+    run_counts = counted.counts
     return MemoryPatternValidation(
-        valid=counts.valid,
-        confidence=round(counts.confidence, _DIGITS),
-        occurrences=counts.runs,
-        successRate=round(counts.rate, _DIGITS),
+        valid=run_counts.valid,
+        confidence=round(run_counts.confidence, _DIGITS),
+        occurrences=run_counts.runs,
+        successRate=round(run_counts.rate, _DIGITS),
         toolSequence=list(counted.structure.steps),
     )
 
 
 def _pattern(counted: Counted, caller: Owner) -> ProceduralPattern:
-    row, structure, counts = counted.row, counted.structure, counted.counts
-    steps = enumerate(structure.steps, 1)
+    row, pattern_structure, run_counts = counted.row, counted.structure, counted.counts
+    numbered_steps = enumerate(pattern_structure.steps, 1)
     metadata: dict[str, Any] = {
-        "known": counts.known,
-        "confidence": round(counts.confidence, _DIGITS),
-        "valid": counts.valid,
+        "known": run_counts.known,
+        "confidence": round(run_counts.confidence, _DIGITS),
+        "valid": run_counts.valid,
         "verification": row["verification"],
     }
     return ProceduralPattern(
@@ -298,13 +313,13 @@ def _pattern(counted: Counted, caller: Owner) -> ProceduralPattern:
         or text_of(row["agent_id"])
         or "",
         scope="global",
-        patternType=structure.type,
-        trigger=PatternTrigger.model_validate(structure.trigger),
-        steps=[PatternStep(action=action, order=order) for order, action in steps],
-        summary=structure.summary,
-        successRate=round(counts.rate, _DIGITS),
-        executionCount=counts.runs,
-        lastExecuted=0 if counts.last is None else milliseconds(counts.last),
+        patternType=pattern_structure.type,
+        trigger=PatternTrigger.model_validate(pattern_structure.trigger),
+        steps=[PatternStep(action=action, order=order) for order, action in numbered_steps],
+        summary=pattern_structure.summary,
+        successRate=round(run_counts.rate, _DIGITS),
+        executionCount=run_counts.runs,
+        lastExecuted=0 if run_counts.last is None else milliseconds(run_counts.last),
         metadata=metadata,
         createdAt=milliseconds(int(row["created_at"] or 0)),
     )

@@ -22,11 +22,15 @@ _NOT_SERVED: Final = "No server runs the schedules of this store now: start `day
 
 
 def _split(value: Any) -> Any:
-    """Split the names of a query at commas."""
+    """Split the values of a repeated query parameter at commas."""
     if not isinstance(value, list):
         return value
     return [
-        part for name in value for part in (name.split(",") if isinstance(name, str) else [name])
+        wallet_name
+        for query_value in value
+        for wallet_name in (
+            query_value.split(",") if isinstance(query_value, str) else [query_value]
+        )
     ]
 
 
@@ -131,9 +135,9 @@ def schedules_list(ctx: Context, request: SchedulesList) -> MemoryScheduleListRe
     listed_schedules = schedules.of_wallets(
         ctx.repo, wallets_of(ctx, *(request.agentWallets or ()))
     )
-    note = None if not listed_schedules or ctx.jobs.is_served() else _NOT_SERVED
+    schedule_note = None if not listed_schedules or ctx.jobs.is_served() else _NOT_SERVED
     return MemoryScheduleListResponse(
-        schedules=[_shown(ctx, schedule, note) for schedule in listed_schedules]
+        schedules=[_shown(ctx, schedule, schedule_note) for schedule in listed_schedules]
     )
 
 
@@ -181,9 +185,9 @@ def schedules_resume(ctx: Context, request: SchedulePath) -> MemoryScheduleResum
 
 def schedules_trigger(ctx: Context, request: SchedulePath) -> MemoryScheduleTriggerResponse:
     """Run the job of a schedule now: in the background of a server, else before the answer."""
-    execution: Execution = "temporal" if ctx.jobs.is_served() else "inline"
-    job = schedules.trigger(ctx.repo, _found(ctx, request), execution)
-    if execution == "inline":
+    execution_mode: Execution = "temporal" if ctx.jobs.is_served() else "inline"
+    job = schedules.trigger(ctx.repo, _found(ctx, request), execution_mode)
+    if execution_mode == "inline":
         job = run_now(workshop_of(ctx), job, ctx.stopped)
     return MemoryScheduleTriggerResponse(triggered=True, jobId=job.id)
 
@@ -201,14 +205,17 @@ def _found(ctx: Context, request: SchedulePath) -> Schedule:
 
 
 def _shown(ctx: Context, schedule: Schedule, note: str | None) -> MemoryScheduleStatus:
-    last, branch = schedule.last_run_at, ctx.repo.ledger.record(Branch, schedule.branch_id)
+    last_run_at, job_branch = (
+        schedule.last_run_at,
+        ctx.repo.ledger.record(Branch, schedule.branch_id),
+    )
     return MemoryScheduleStatus(
         scheduleId=schedule.id,
         type=schedule.kind,
         agentWallet=schedule.wallet,
-        branch=branch and branch.name,
+        branch=job_branch and job_branch.name,
         paused=schedule.paused,
-        lastRunAt=None if last is None else milliseconds(last),
+        lastRunAt=None if last_run_at is None else milliseconds(last_run_at),
         lastJobId=schedule.last_job_id,
         nextRunAt=None if schedule.paused else milliseconds(schedule.next_run_at),
         note=note,

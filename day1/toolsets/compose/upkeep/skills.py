@@ -87,11 +87,15 @@ class LearnedSkillResponse(Response):
 def skills_list(ctx: Context, request: SkillsList) -> LearnedSkillListResponse:
     """List the skills, each with how often it was used since it was promoted."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    found_skills = read_counted(ctx.repo, branch, SKILL, owner.spaces)
-    chosen_skills = [c for c in found_skills.rows if request.category in {None, c.structure.type}]
+    counted_rows = read_counted(ctx.repo, branch, SKILL, owner.spaces)
+    matching_skills = [
+        candidate
+        for candidate in counted_rows.rows
+        if request.category in {None, candidate.structure.type}
+    ]
     return LearnedSkillListResponse(
-        skills=[_skill(counted) for counted in chosen_skills[: first(request.limit)]],
-        read=read_of(found_skills.state, branch.name),
+        skills=[_skill(counted_skill) for counted_skill in matching_skills[: first(request.limit)]],
+        read=read_of(counted_rows.state, branch.name),
     )
 
 
@@ -104,23 +108,23 @@ def skills_get(ctx: Context, request: SkillsGet) -> LearnedSkillResponse:
             "This agentWallet has no skill of this id: `skills_list` lists its skills.",
             skillId=request.skillId,
         )
-    state = read_of(found_skill.read.state, branch.name)
-    return LearnedSkillResponse(skill=_skill(found_skill.counted), read=state)
+    read_state = read_of(found_skill.read.state, branch.name)
+    return LearnedSkillResponse(skill=_skill(found_skill.counted), read=read_state)
 
 
 def _skill(counted: Counted) -> LearnedSkill:
-    row, structure, used = counted.row, counted.structure, counted.used
-    trigger: dict[str, Any] = dict(structure.trigger)
+    row, skill_structure, skill_usage = counted.row, counted.structure, counted.used
+    trigger: dict[str, Any] = dict(skill_structure.trigger)
     return LearnedSkill(
         skillId=str(row["id"]),
-        name=structure.name or structure.summary,
-        description=structure.summary,
-        category=structure.type,
+        name=skill_structure.name or skill_structure.summary,
+        description=skill_structure.summary,
+        category=skill_structure.type,
         trigger=trigger,
         successRate=round(counted.counts.rate, _DIGITS),
-        usageCount=used.runs,
+        usageCount=skill_usage.runs,
         creator=owner_in(row["detail"]).wallet or text_of(row["agent_id"]) or "",
-        agents=list(used.agents),
+        agents=list(skill_usage.agents),
         tags=read_tags(row["tags"]) or None,
         createdAt=milliseconds(int(row["created_at"] or 0)),
         verification=str(row["verification"]),

@@ -110,18 +110,22 @@ def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
     """Revoke a token: it opens nothing from now on; schedules that it made go on."""
     token = revoke_token(ctx.repo, request.name, ctx.clock())
     now = ctx.clock()
-    live_count = sum(other.live(now) for other in tokens(ctx.repo))
-    schedules = sum(schedule.token_id == token.id for schedule in of_wallets(ctx.repo))
-    return TokenRevoked(**_shown(token, now).model_dump(), live=live_count, schedules=schedules)
+    live_count = sum(listed_token.live(now) for listed_token in tokens(ctx.repo))
+    schedule_count = sum(schedule.token_id == token.id for schedule in of_wallets(ctx.repo))
+    return TokenRevoked(
+        **_shown(token, now).model_dump(), live=live_count, schedules=schedule_count
+    )
 
 
 def _shown(token: Token, now: int) -> TokenShown:
-    status: Literal["live", "expired", "revoked"] = "live" if token.live(now) else "expired"
+    unrevoked_state: Literal["live", "expired", "revoked"] = (
+        "live" if token.live(now) else "expired"
+    )
     return TokenShown.from_record(
         token,
         created_at=show(token.created_at),
         expires_at=None if token.expires_at is None else show(token.expires_at),
-        state="revoked" if token.revoked_at is not None else status,
+        state="revoked" if token.revoked_at is not None else unrevoked_state,
     )
 
 

@@ -60,26 +60,28 @@ class Got(Response):
 
 def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
-    branch, kind = branch_of(ctx, request.branch), kind_of(request.id)
-    ref, space = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
-    is_own_space = request.space not in {None, EVERY}  # naming a secret's space shows its words
-    with ctx.repo.store.reading(replace(ref, shown_at=None) if is_own_space else ref) as reading:
-        query = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
+    branch, row_kind = branch_of(ctx, request.branch), kind_of(request.id)
+    ref, space_filter = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
+    is_space_named = request.space not in {None, EVERY}  # naming a secret's space shows its words
+    with ctx.repo.store.reading(replace(ref, shown_at=None) if is_space_named else ref) as reading:
+        row_query = Query(equal={"id": request.id, **space_filter}, alive_at=ref.shown_at)
         row = None
-        if kind in MEMORIES and space.keys() <= kind.column.keys():
-            row = next(iter(reading.find(kind, query)), None)
-        if kind is None or row is None:
+        if row_kind in MEMORIES and space_filter.keys() <= row_kind.column.keys():
+            row = next(iter(reading.find(row_kind, row_query)), None)
+        if row_kind is None or row is None:
             raise NotFound(
                 f"{request.id!r} is not on branch {branch.name!r}, or was not then.",
                 Advice("{memory_history} tells what became of it."),
                 id=request.id,
                 branch=branch.name,
             )
-        parts_query = Query(equal=dict(space), alive_at=ref.shown_at, public=not is_own_space)
-        around = parts_around(reading, kind, row, parts_query)
+        parts_query = Query(
+            equal=dict(space_filter), alive_at=ref.shown_at, public=not is_space_named
+        )
+        part_place = parts_around(reading, row_kind, row, parts_query)
         answer = Got(
-            row=shown(kind, row, whole=is_own_space),
-            part=None if around is None else PartShown(**asdict(around)),
+            row=shown(row_kind, row, whole=is_space_named),
+            part=None if part_place is None else PartShown(**asdict(part_place)),
             read=_read(reading, branch.name),
         )
     note_shown(ctx, [request.id], branch.id)
@@ -123,22 +125,28 @@ class Rows(Response):
 
 def memory_list(ctx: Context, request: ListRows) -> Rows:
     """Memories of one type, newest first, page by page."""
-    branch, kind = branch_of(ctx, request.branch), BY_NAME[request.type]
-    within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
-    if within is not None and kind is not MESSAGE:
+    branch, row_kind = branch_of(ctx, request.branch), BY_NAME[request.type]
+    conversation_id, offset, limit = (
+        request.conversation_id,
+        request.offset or 0,
+        request.limit or 50,
+    )
+    if conversation_id is not None and row_kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` can be given with type=message only.")
-    space = in_space(ctx, request.space) if "space" in kind.column else {}
-    shown_ref = shown_at(ctx.repo, branch, request.at)
-    with ctx.repo.store.reading(shown_ref) as reading:
-        if within is not None:
-            page = message_page(ctx.repo, reading, within, offset, limit)
+    space_filter = in_space(ctx, request.space) if "space" in row_kind.column else {}
+    read_ref = shown_at(ctx.repo, branch, request.at)
+    with ctx.repo.store.reading(read_ref) as reading:
+        if conversation_id is not None:
+            row_page = message_page(ctx.repo, reading, conversation_id, offset, limit)
         else:
-            active_at = shown_ref.shown_at if request.active_only else None
-            page = newest_page(reading, kind, (offset, limit), space, active_at=active_at)
-        rows = [shown(kind, row) for row in page.rows]
+            active_at = read_ref.shown_at if request.active_only else None
+            row_page = newest_page(
+                reading, row_kind, (offset, limit), space_filter, active_at=active_at
+            )
+        rows = [shown(row_kind, row) for row in row_page.rows]
         read_state = _read(reading, branch.name)
-        read_state.notes.extend(empty_space(reading, space, page.rows))
-        return Rows(rows=rows, total=page.total, read=read_state)
+        read_state.notes.extend(empty_space(reading, space_filter, row_page.rows))
+        return Rows(rows=rows, total=row_page.total, read=read_state)
 
 
 class LogRequest(Request):
@@ -182,21 +190,26 @@ class Log(Response):
 
 def memory_log(ctx: Context, request: LogRequest) -> Log:
     """Commits of a branch, newest first: what was done, by whom."""
-    branch = branch_of(ctx, request.branch).name
-    start, skip = (branch, 0) if request.before is None else (request.before, 1)
-    commits = list(islice(ctx.repo.history.log(start), skip, skip + (request.limit or 20)))
+    branch_name = branch_of(ctx, request.branch).name
+    start_ref, skip_count = (branch_name, 0) if request.before is None else (request.before, 1)
+    commits = list(
+        islice(ctx.repo.history.log(start_ref), skip_count, skip_count + (request.limit or 20))
+    )
     return Log(
         # The engine made a commit of its own before day1's first one.
-        result=[_commit(c) for c in commits if c.parents or c.op != "foreign"],
-        read=state_of(ctx, branch),
+        result=[_commit(commit) for commit in commits if commit.parents or commit.op != "foreign"],
+        read=state_of(ctx, branch_name),
     )
 
 
 def _commit(commit: Commit) -> CommitShown:
     metadata = commit.meta
     agents: Any = metadata.get("agents") or ()
-    counts, merge = metadata.get("counts"), metadata.get("id") if "source_id" in metadata else None
-    source = metadata.get("source")
+    count_by_table, merge_id = (
+        metadata.get("counts"),
+        metadata.get("id") if "source_id" in metadata else None,
+    )
+    source_name = metadata.get("source")
     return CommitShown(
         commit=commit.id,
         parents=list(commit.parents),
@@ -204,9 +217,11 @@ def _commit(commit: Commit) -> CommitShown:
         line=commit.line,
         agents=list(agents),
         at=show(commit.ts),
-        counts={k: int(str(v)) for k, v in counts.items()} if isinstance(counts, Mapping) else {},
-        merge_id=None if merge is None else str(merge),
-        source=None if source is None else str(source),
+        counts={table: int(str(row_count)) for table, row_count in count_by_table.items()}
+        if isinstance(count_by_table, Mapping)
+        else {},
+        merge_id=None if merge_id is None else str(merge_id),
+        source=None if source_name is None else str(source_name),
     )
 
 
@@ -263,7 +278,7 @@ def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
     """How branches forked and merged, with the times: for a picture."""
     graph = branch_graph(ctx.repo, request.limit or 50)
     return BranchGraph(
-        branches=[_node(state, moved) for state, moved in graph.branches],
+        branches=[_node(branch_state, moved_at) for branch_state, moved_at in graph.branches],
         merges=[_edge(merge) for merge in graph.merges],
         left_out=graph.left_out,
         read=state_of(ctx, active_or_none(ctx)),
@@ -285,14 +300,14 @@ def _node(state: BranchState, moved: int) -> BranchNode:
 
 
 def _edge(merge: NamedMerge) -> MergeEdge:
-    record = merge.record
+    merge_record = merge.record
     return MergeEdge.from_record(
-        record,
-        merge_id=record.id,
+        merge_record,
+        merge_id=merge_record.id,
         source=merge.source,
         target=merge.target,
-        commit=str(record.commit),
-        at=record.created_at,
+        commit=str(merge_record.commit),
+        at=merge_record.created_at,
     )
 
 

@@ -66,18 +66,20 @@ class BranchCreated(Response):
 def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
     repo = repeatable(ctx, request)
-    parent = branch_of(ctx, request.parent_branch or MAIN)
+    parent_branch = branch_of(ctx, request.parent_branch or MAIN)
     if request.at is None:
-        branch = create(repo, request.branch_name, parent, ctx.clock(), request.description)
+        new_branch = create(
+            repo, request.branch_name, parent_branch, ctx.clock(), request.description
+        )
     else:
-        start_instant = parse(request.at, end=True)
-        past_fork = PastFork(request.branch_name, parent, start_instant, request.description)
-        branch = create_past(repo, past_fork, ctx.clock())
+        fork_instant = parse(request.at, end=True)
+        past_fork = PastFork(request.branch_name, parent_branch, fork_instant, request.description)
+        new_branch = create_past(repo, past_fork, ctx.clock())
     return BranchCreated(
-        branch_name=branch.name,
-        created_at=show(branch.created_at),
-        parent=parent.name,
-        written=Written(branch=branch.name, commit=str(branch.fork_commit)),
+        branch_name=new_branch.name,
+        created_at=show(new_branch.created_at),
+        parent=parent_branch.name,
+        written=Written(branch=new_branch.name, commit=str(new_branch.fork_commit)),
     )
 
 
@@ -118,17 +120,17 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
     active_branch = active_or_none(ctx)
     branch_items = [
         BranchItem(
-            branch_name=s.branch.name,
-            parent=s.parent or "",
-            status=s.status,
-            description=s.branch.description or "",
-            created_at=show(s.branch.created_at),
-            commit=s.tip,
-            closed=s.branch.closed,
-            active=s.branch.name == active_branch,
+            branch_name=branch_state.branch.name,
+            parent=branch_state.parent or "",
+            status=branch_state.status,
+            description=branch_state.branch.description or "",
+            created_at=show(branch_state.branch.created_at),
+            commit=branch_state.tip,
+            closed=branch_state.branch.closed,
+            active=branch_state.branch.name == active_branch,
         )
-        for s in states(ctx.repo)
-        if request.status in {None, s.status}
+        for branch_state in states(ctx.repo)
+        if request.status in {None, branch_state.status}
     ]
     return Branches(result=branch_items, read=state_of(ctx, active_branch))
 
@@ -154,7 +156,10 @@ def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
     """Make a branch the default of your later calls."""
     head = ctx.caller.head
     if head is None:
-        raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
+        raise Refused(
+            "This client sends neither an id nor a token, so it has no HEAD: pass `branch` in each "
+            "call."
+        )
     head.move(branch_of(ctx, request.branch_name).name)
     return BranchSwitched(
         active_branch=request.branch_name, read=state_of(ctx, request.branch_name)
@@ -194,19 +199,19 @@ class Tree(TreeNode):
 def branch_topology(ctx: Context, request: Topology) -> Tree:
     """The tree of branches below a root, with status and notes."""
     max_depth = 10 if request.max_depth is None else request.max_depth
-    root = topology(
+    root_node = topology(
         ctx.repo,
         branch_of(ctx, request.root_branch or MAIN),
         max_depth=max_depth,
         include_archived=bool(request.include_archived),
     )
-    top, branch = _node(root), root.state.branch
-    protected_branches = [
-        _protection_change(ctx, change) for change in changes_of(ctx.repo, branch)[:_CHANGES]
+    shown_root, root_branch = _node(root_node), root_node.state.branch
+    protection_changes = [
+        _protection_change(ctx, change) for change in changes_of(ctx.repo, root_branch)[:_CHANGES]
     ]
-    if protected_branches:
-        top.metadata["protected"] = protected_branches
-    return Tree(**dict(top), read=state_of(ctx, branch.name))
+    if protection_changes:
+        shown_root.metadata["protected"] = protection_changes
+    return Tree(**dict(shown_root), read=state_of(ctx, root_branch.name))
 
 
 def _protection_change(ctx: Context, change: ProtectionChange) -> dict[str, Any]:

@@ -66,9 +66,9 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         verified_only=request.only_verified is not False,
         created_by=agent_of(ctx.caller),
     )
-    repo, source = repeatable(ctx, request), branch_of(ctx, request.source_branch)
-    bundle = create_bundle(repo, source, new_bundle, ctx.clock())
-    read_state = state_of(ctx, source.name)
+    repo, source_branch = repeatable(ctx, request), branch_of(ctx, request.source_branch)
+    bundle = create_bundle(repo, source_branch, new_bundle, ctx.clock())
+    read_state = state_of(ctx, source_branch.name)
     if not bundle.fact_count:
         read_state.notes.append(_why_empty(verified_only=bundle.verified_only))
     return BundleCreated(**dict(bundle_item(bundle)), read=read_state)
@@ -124,18 +124,18 @@ class BundleImported(Response):
 
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
-    target = writable(ctx, request.target_branch)
-    copied_rows = import_bundle(ctx.repo, request.bundle_id, target)
-    now = state_of(ctx, target.name)
-    added_counts = copied_rows.added
+    target_branch = writable(ctx, request.target_branch)
+    import_result = import_bundle(ctx.repo, request.bundle_id, target_branch)
+    read_state = state_of(ctx, target_branch.name)
+    added_count_by_table = import_result.added
     return BundleImported(
-        facts_imported=added_counts.get(FACT.table, 0),
-        conversations_imported=added_counts.get(CONVERSATION.table, 0),
-        relations_imported=added_counts.get(RELATION.table, 0),
-        messages_imported=added_counts.get(MESSAGE.table, 0),
-        skipped=memories(copied_rows.present),
-        left=[RowLeft.from_record(row) for row in copied_rows.left],
-        written=Written(branch=target.name, commit=now.commit),
+        facts_imported=added_count_by_table.get(FACT.table, 0),
+        conversations_imported=added_count_by_table.get(CONVERSATION.table, 0),
+        relations_imported=added_count_by_table.get(RELATION.table, 0),
+        messages_imported=added_count_by_table.get(MESSAGE.table, 0),
+        skipped=memories(import_result.present),
+        left=[RowLeft.from_record(row) for row in import_result.left],
+        written=Written(branch=target_branch.name, commit=read_state.commit),
     )
 
 
@@ -162,7 +162,7 @@ def bundle_list(ctx: Context, request: BundleList) -> Bundles:
     """Knowledge bundles, newest first."""
     bundles = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
     return Bundles(
-        bundles=[bundle_item(b) for b in bundles], read=state_of(ctx, active_or_none(ctx))
+        bundles=[bundle_item(bundle) for bundle in bundles], read=state_of(ctx, active_or_none(ctx))
     )
 
 

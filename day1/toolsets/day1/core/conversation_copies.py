@@ -51,20 +51,22 @@ class ConversationForked(Response):
 
 def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
     """Copy a conversation up to a message into a new, independent one."""
-    target = writable(ctx, request.branch)
-    branch_names = (branch_of(ctx).name, target.name)
+    target_branch = writable(ctx, request.branch)
+    branch_names = (branch_of(ctx).name, target_branch.name)
     excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, branch_names)
     if request.title:
-        conversation = {**excerpt.conversation, "title": request.title}
-        excerpt = replace(excerpt, conversation=conversation)
-    origin = writer(ctx, request, target)
-    repo = repeatable(ctx, request, target)
-    copied = copy_conversation(repo, target, excerpt, origin)
-    notes = [] if copied.added else [BY_REQUEST]
+        renamed_conversation = {**excerpt.conversation, "title": request.title}
+        excerpt = replace(excerpt, conversation=renamed_conversation)
+    origin = writer(ctx, request, target_branch)
+    repo = repeatable(ctx, request, target_branch)
+    copy_result = copy_conversation(repo, target_branch, excerpt, origin)
+    notes = [] if copy_result.added else [BY_REQUEST]
     return ConversationForked(
-        forked_conversation_id=copied.conversation_id,
+        forked_conversation_id=copy_result.conversation_id,
         messages_copied=len(excerpt.messages),
-        written=written(target.name, copied.after.tip, copied.after.pending, notes),
+        written=written(
+            target_branch.name, copy_result.after.tip, copy_result.after.pending, notes
+        ),
     )
 
 
@@ -97,25 +99,28 @@ class ConversationPicked(Response):
 
 def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPicked:
     """Take messages to another branch as they are: ids stay, so later merges are silent."""
-    conversation_id, first, last = (
+    conversation_id, first_sequence, last_sequence = (
         request.conversation_id,
         request.from_sequence,
         request.to_sequence,
     )
-    if first is not None and last is not None and first > last:
+    if first_sequence is not None and last_sequence is not None and first_sequence > last_sequence:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
-    target = writable(ctx, request.target_branch)
-    picked_conversation = excerpts.pick_conversation(
-        ctx.repo, target, Pick(conversation_id, first, last), branch_of(ctx).name
+    target_branch = writable(ctx, request.target_branch)
+    pick_result = excerpts.pick_conversation(
+        ctx.repo,
+        target_branch,
+        Pick(conversation_id, first_sequence, last_sequence),
+        branch_of(ctx).name,
     )
-    rows = picked_conversation.rows
-    notes = [] if rows.total else ["Nothing new to pick."]
-    if rows.left:
-        notes.append(f"Left as they are, with other content: {len(rows.left)} rows.")
+    copied_rows = pick_result.rows
+    notes = [] if copied_rows.total else ["Nothing new to pick."]
+    if copied_rows.left:
+        notes.append(f"Left as they are, with other content: {len(copied_rows.left)} rows.")
     return ConversationPicked(
         new_conversation_id=conversation_id,
-        messages_copied=rows.added.get(MESSAGE.table, 0),
-        written=written(target.name, picked_conversation.commit, 0, notes),
+        messages_copied=copied_rows.added.get(MESSAGE.table, 0),
+        written=written(target_branch.name, pick_result.commit, 0, notes),
     )
 
 

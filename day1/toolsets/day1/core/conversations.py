@@ -98,27 +98,35 @@ class MessageLogged(Response):
 
 def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     """Add a message to a conversation, or begin one."""
-    known_id = request.conversation_id
-    if known_id is not None and request.title is not None:
-        raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
-    if known_id is not None and request.space is not None:
-        raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
+    conversation_id = request.conversation_id
+    if conversation_id is not None and request.title is not None:
+        raise InvalidRequest(
+            "`title` is only for a new conversation: leave out `title` or `conversation_id`."
+        )
+    if conversation_id is not None and request.space is not None:
+        raise InvalidRequest(
+            "`space` is only for a new conversation: leave out `space` or `conversation_id`."
+        )
     calls_json = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls_json)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
-    message = NewMessage(
+    new_message = NewMessage(
         request.role, request.content, request.thinking, calls_json, request.model, happened_at
     )
-    write = writing(ctx, request, request.branch, request.space)
+    write_context = writing(ctx, request, request.branch, request.space)
     message_request = MessageRequest(
-        message, known_id, request.title, request.request_id, write.space
+        new_message, conversation_id, request.title, request.request_id, write_context.space
     )
-    logged, after = messages.log_message(write.repo, write.branch, message_request, write.origin)
+    logged_message, branch_after = messages.log_message(
+        write_context.repo, write_context.branch, message_request, write_context.origin
+    )
     return MessageLogged(
-        message_id=logged.message_id,
-        conversation_id=logged.conversation_id,
-        sequence=logged.sequence,
-        written=written_after(ctx, write.branch, after, *notes, *logged.notes),
+        message_id=logged_message.message_id,
+        conversation_id=logged_message.conversation_id,
+        sequence=logged_message.sequence,
+        written=written_after(
+            ctx, write_context.branch, branch_after, *notes, *logged_message.notes
+        ),
     )
 
 
@@ -167,18 +175,22 @@ class Conversations(Response):
 
 def list_conversations(ctx: Context, request: ListConversations) -> Conversations:
     """Conversations begun by a session, agent or for a task, latest message first."""
-    branch = branch_of(ctx, request.branch).name
-    conditions = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
-    equal = {column: value for column, value in conditions.items() if value is not None}
-    equal |= in_space(ctx, request.space)
-    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
-        conversations = recent_conversations(reading, equal, request.limit or 20)
+    branch_name = branch_of(ctx, request.branch).name
+    value_by_column = {
+        name: getattr(request, name) for name in ("session_id", "agent_id", "task_id")
+    }
+    column_conditions = {
+        column: value for column, value in value_by_column.items() if value is not None
+    }
+    column_conditions |= in_space(ctx, request.space)
+    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch_name))) as reading:
+        conversations = recent_conversations(reading, column_conditions, request.limit or 20)
         return Conversations(
             result=[
                 ConversationItem(
                     conversation_id=str(conversation.row["id"]),
                     title=conversation.title,
-                    branch=branch,
+                    branch=branch_name,
                     session_id=text_of(conversation.row["session_id"]),
                     agent_id=text_of(conversation.row["agent_id"]),
                     task_id=text_of(conversation.row["task_id"]),
@@ -188,12 +200,14 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
                 )
                 for conversation in conversations
             ],
-            read=read_of(reading, branch, *empty_space(reading, equal, conversations)),
+            read=read_of(
+                reading, branch_name, *empty_space(reading, column_conditions, conversations)
+            ),
         )
 
 
 _CUT = 200
-"""Characters of a neighbour's content."""
+"""Maximum number of characters shown of the message before or after a hit."""
 
 
 class Neighbour(Response):
@@ -262,34 +276,43 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     """Find messages by meaning and by words, best first."""
     branch = branch_of(ctx, request.branch)
     ref = Ref(branch=branch.name)
-    conditions = {"conversation_id": request.conversation_id, "role": request.role}
+    value_by_column = {"conversation_id": request.conversation_id, "role": request.role}
     search_request = SearchRequest(
         query=request.query,
         mode=request.search_type or "hybrid",
         kinds=(MESSAGE.table,),
         limit=request.limit or 10,
-        equal={column: value for column, value in conditions.items() if value is not None},
+        equal={column: value for column, value in value_by_column.items() if value is not None},
         among=messages_within(ctx.repo.store, ref, in_space(ctx, request.space)),
     )
-    answer = search(ctx.search, ref, branch.id, search_request)
+    search_answer = search(ctx.search, ref, branch.id, search_request)
     with ctx.repo.store.reading(ref) as reading:
-        ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
-        ids_by_conversation = {i: order_of(ctx.repo, reading, i) for i in ids}
+        conversation_ids = {str(hit.row["conversation_id"]) for hit in search_answer.hits}
+        message_ids_by_conversation = {
+            conversation_id: order_of(ctx.repo, reading, conversation_id)
+            for conversation_id in conversation_ids
+        }
         neighbours_by_id = (
-            neighbours(reading, answer.hits, ids_by_conversation) if request.neighbours else {}
+            neighbours(reading, search_answer.hits, message_ids_by_conversation)
+            if request.neighbours
+            else {}
         )
-    place_by_id = {
-        i: place for order in ids_by_conversation.values() for place, i in enumerate(order, start=1)
+    sequence_by_message_id = {
+        message_id: sequence
+        for message_ids in message_ids_by_conversation.values()
+        for sequence, message_id in enumerate(message_ids, start=1)
     }
     # A message that was removed since the search has no place.
-    hits = [hit for hit in answer.hits if hit.row["id"] in place_by_id]
-    texts = texts_of(ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL)
+    hits = [hit for hit in search_answer.hits if hit.row["id"] in sequence_by_message_id]
+    quoted_texts = texts_of(
+        ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL
+    )
     return MessageHits(
         result=[
-            _hit(*both, place_by_id, neighbours_by_id)
-            for both in zip(hits, texts.texts, strict=True)
+            _hit(*hit_and_text, sequence_by_message_id, neighbours_by_id)
+            for hit_and_text in zip(hits, quoted_texts.texts, strict=True)
         ],
-        read=read_found(branch.name, answer, texts.notes),
+        read=read_found(branch.name, search_answer, quoted_texts.notes),
     )
 
 
@@ -297,26 +320,35 @@ def neighbours(
     reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
 ) -> dict[str, list[Neighbour]]:
     """Find the messages before and after each hit."""
-    near_by_conversation: dict[str, list[tuple[int, str]]] = {}
+    neighbour_places_by_message: dict[str, list[tuple[int, str]]] = {}
     for hit in hits:
-        message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
-        if message_id in order:
-            at = order.index(message_id)
-            near_by_conversation[message_id] = [
-                (place + 1, order[place]) for place in (at - 1, at + 1) if 0 <= place < len(order)
+        message_id, ordered_ids = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
+        if message_id in ordered_ids:
+            hit_index = ordered_ids.index(message_id)
+            neighbour_places_by_message[message_id] = [
+                (index + 1, ordered_ids[index])
+                for index in (hit_index - 1, hit_index + 1)
+                if 0 <= index < len(ordered_ids)
             ]
-    rows = reading.get(MESSAGE, [i for places in near_by_conversation.values() for _, i in places])
+    row_by_id = reading.get(
+        MESSAGE,
+        [
+            neighbour_id
+            for neighbour_places in neighbour_places_by_message.values()
+            for _, neighbour_id in neighbour_places
+        ],
+    )
     return {
         message_id: [
             Neighbour(
-                message_id=i,
+                message_id=neighbour_id,
                 sequence=sequence,
-                role=str(rows[i]["role"]),
-                content=_short(str(rows[i]["content"])),
+                role=str(row_by_id[neighbour_id]["role"]),
+                content=_short(str(row_by_id[neighbour_id]["content"])),
             )
-            for sequence, i in places
+            for sequence, neighbour_id in neighbour_places
         ]
-        for message_id, places in near_by_conversation.items()
+        for message_id, neighbour_places in neighbour_places_by_message.items()
     }
 
 

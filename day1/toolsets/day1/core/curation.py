@@ -59,12 +59,14 @@ def create_curated(ctx: Context, request: CurateBranch) -> Curated:
         request.conversation_ids or (),
         request.description,
     )
-    result = curate(repeatable(ctx, request), curate_request, ctx.clock())
+    curate_result = curate(repeatable(ctx, request), curate_request, ctx.clock())
     return Curated(
-        branch_name=result.branch.name,
-        conversations=result.counts.get(CONVERSATION.table, 0),
-        facts=result.counts.get(FACT.table, 0),
-        written=Written(branch=result.branch.name, commit=state_of(ctx, result.branch.name).commit),
+        branch_name=curate_result.branch.name,
+        conversations=curate_result.counts.get(CONVERSATION.table, 0),
+        facts=curate_result.counts.get(FACT.table, 0),
+        written=Written(
+            branch=curate_result.branch.name, commit=state_of(ctx, curate_result.branch.name).commit
+        ),
     )
 
 
@@ -166,37 +168,49 @@ class SessionRecalled(Response):
 
 def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     """What a session wrote, to continue it: facts, messages, observations, newest first."""
-    limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
-    context = recall(ctx.repo, request.session_id, *limits, in_space(ctx, space))
+    row_limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
+    session_recall = recall(ctx.repo, request.session_id, *row_limits, in_space(ctx, space))
     return SessionRecalled(
-        session=_session(request.session_id, context),
+        session=_session(request.session_id, session_recall),
         facts=[
             FactRecalled(**dict(fact_given(quoted_row)), branch=quoted_row.branch)
-            for quoted_row in context.facts
+            for quoted_row in session_recall.facts
         ],
-        conversations=[conversation_recalled(talk) for talk in context.talks],
-        observations=[_observation(quoted_row) for quoted_row in context.observations],
-        size=Size.from_record(context.room),
-        read=state_of(ctx, _newest_branch(context)),
+        conversations=[
+            conversation_recalled(conversation_end) for conversation_end in session_recall.talks
+        ],
+        observations=[_observation(quoted_row) for quoted_row in session_recall.observations],
+        size=Size.from_record(session_recall.room),
+        read=state_of(ctx, _newest_branch(session_recall)),
     )
 
 
 def _newest_branch(context: SessionRecall) -> str:
     """Return the newest branch of the session that still exists, else main."""
     branch_names = [
-        place.branch.name for place in context.branches if place.branch.retired_tip is None
+        session_branch.branch.name
+        for session_branch in context.branches
+        if session_branch.branch.retired_tip is None
     ]
     return branch_names[0] if branch_names else MAIN
 
 
 def _session(session_id: str, context: SessionRecall) -> SessionShown:
-    notes = context.notes
+    session_notes = context.notes
     return SessionShown(
         session_id=session_id,
-        agents=list(dict.fromkeys(n.agent_id for n in notes if n.agent_id)),
-        tasks=list(dict.fromkeys(n.task_id for n in notes if n.task_id)),
-        branches=[place.branch.name for place in context.branches],
-        started_at=show(min(note.created_at for note in notes)),
+        agents=list(
+            dict.fromkeys(
+                session_note.agent_id for session_note in session_notes if session_note.agent_id
+            )
+        ),
+        tasks=list(
+            dict.fromkeys(
+                session_note.task_id for session_note in session_notes if session_note.task_id
+            )
+        ),
+        branches=[session_branch.branch.name for session_branch in context.branches],
+        started_at=show(min(note.created_at for note in session_notes)),
     )
 
 
@@ -236,12 +250,12 @@ def conversation_recalled(talk: ConversationEnd) -> ConversationRecalled:
         messages=[
             MessageRecalled(
                 message_id=str(quoted_row.row["id"]),
-                sequence=number,
+                sequence=sequence,
                 role=str(quoted_row.row["role"]),
                 content=quoted_row.text,
                 created_at=show(int(quoted_row.row["created_at"] or 0)),
             )
-            for number, quoted_row in talk.messages
+            for sequence, quoted_row in talk.messages
         ],
     )
 

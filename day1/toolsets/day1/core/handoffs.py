@@ -58,18 +58,18 @@ class HandoffCreated(Response):
 
 def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
-    target = writable(ctx, request.target_branch)
+    target_branch = writable(ctx, request.target_branch)
     handoff_request = HandoffRequest(
         source=branch_of(ctx, request.source_branch),
-        target=target,
+        target=target_branch,
         handoff_type=request.handoff_type or "task_continuation",
         include_unverified=bool(request.include_unverified),
         context_summary=request.context_summary,
         created_by=agent_of(ctx.caller),
     )
-    result = hand_over(repeatable(ctx, request), handoff_request, ctx.clock())
-    handoff = result.handoff
-    now = state_of(ctx, target.name)
+    handover = hand_over(repeatable(ctx, request), handoff_request, ctx.clock())
+    handoff = handover.handoff
+    read_state = state_of(ctx, target_branch.name)
     notes: list[Note] = []
     if handoff.left_out:
         notes.append(
@@ -80,12 +80,12 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
                 anyway=Step("memory_handoff_create", {"include_unverified": True}),
             )
         )
-    if result.copied.left:
+    if handover.copied.left:
         notes.append(
             Advice(
                 "{memories} of other content on the target, and stayed so there: "
                 "{memory_branch_diff} shows both.",
-                memories=_number(len(result.copied.left), "memory is", "memories are"),
+                memories=_number(len(handover.copied.left), "memory is", "memories are"),
             )
         )
     return HandoffCreated(
@@ -93,9 +93,9 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         fact_count=len(handoff.facts),
         conversation_count=len(handoff.conversations),
         left_out=handoff.left_out,
-        copied=memories(result.copied.added),
+        copied=memories(handover.copied.added),
         context_summary=handoff.context_summary,
-        written=Written(branch=target.name, commit=now.commit, notes=notes),
+        written=Written(branch=target_branch.name, commit=read_state.commit, notes=notes),
     )
 
 
@@ -143,7 +143,9 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
         source_branch=packet.source,
         target_branch=packet.target,
         facts=[fact_given(quoted_row) for quoted_row in packet.facts],
-        conversations=[conversation_recalled(talk) for talk in packet.talks],
+        conversations=[
+            conversation_recalled(conversation_end) for conversation_end in packet.talks
+        ],
         size=Size.from_record(packet.room),
         created_at=show(handoff.created_at),
         read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),

@@ -79,21 +79,25 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = secret_notes(ctx.limits.secrets, request.fact_text)
-    write = writing(ctx, request, request.branch, request.space)
-    fact = NewFact(
+    write_context = writing(ctx, request, request.branch, request.space)
+    new_fact = NewFact(
         request.fact_text,
         request.category,
         1.0 if request.confidence is None else request.confidence,
         **valid_time(request.happened_at, request.valid_until),
-        space=write.space,
+        space=write_context.space,
         **retention(request.expires_at, request.sensitivity, ctx.clock()),
     )
-    recorded = record(write.repo, write.branch, fact, write.origin, request.request_id)
+    record_result = record(
+        write_context.repo, write_context.branch, new_fact, write_context.origin, request.request_id
+    )
     return FactWritten(
-        id=str(recorded.row["id"]),
-        created_at=show(int(recorded.row["created_at"] or 0)),
-        near_duplicate_of=next(iter(recorded.same_text), None),
-        written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
+        id=str(record_result.row["id"]),
+        created_at=show(int(record_result.row["created_at"] or 0)),
+        near_duplicate_of=next(iter(record_result.same_text), None),
+        written=written_after(
+            ctx, write_context.branch, record_result.after, *notes, *record_result.notes
+        ),
     )
 
 
@@ -137,26 +141,36 @@ class ObservationWritten(Response):
 
 def write_observation(ctx: Context, request: WriteObservation) -> ObservationWritten:
     """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
-    limit = ctx.limits.raw_characters
+    max_characters = ctx.limits.raw_characters
     raw_texts = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx.limits.secrets, request.summary, *raw_texts)
-    write = writing(ctx, request, request.branch, request.space)
-    observation = NewObservation(
+    write_context = writing(ctx, request, request.branch, request.space)
+    new_observation = NewObservation(
         request.observation_type,
         request.summary,
         request.tool_name,
-        raw_texts[0] and raw_texts[0][:limit],
-        raw_texts[1] and raw_texts[1][:limit],
+        raw_texts[0] and raw_texts[0][:max_characters],
+        raw_texts[1] and raw_texts[1][:max_characters],
         parse_optional(request.happened_at),
-        write.space,
+        write_context.space,
         **retention(request.expires_at, request.sensitivity, ctx.clock()),
     )
-    recorded = record(write.repo, write.branch, observation, write.origin, request.request_id)
+    record_result = record(
+        write_context.repo,
+        write_context.branch,
+        new_observation,
+        write_context.origin,
+        request.request_id,
+    )
     return ObservationWritten(
-        id=str(recorded.row["id"]),
-        created_at=show(int(recorded.row["created_at"] or 0)),
-        truncated=any(text is not None and len(text) > limit for text in raw_texts),
-        written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
+        id=str(record_result.row["id"]),
+        created_at=show(int(record_result.row["created_at"] or 0)),
+        truncated=any(
+            raw_text is not None and len(raw_text) > max_characters for raw_text in raw_texts
+        ),
+        written=written_after(
+            ctx, write_context.branch, record_result.after, *notes, *record_result.notes
+        ),
     )
 
 
@@ -194,20 +208,26 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
-    write = writing(ctx, request, request.branch, request.space)
-    relation = NewRelation(
+    write_context = writing(ctx, request, request.branch, request.space)
+    new_relation = NewRelation(
         request.source_entity,
         request.relation_type,
         request.target_entity,
         request.properties,
         **valid_time(request.happened_at, request.valid_until),
-        space=write.space,
+        space=write_context.space,
     )
-    recorded = record(write.repo, write.branch, relation, write.origin, request.request_id)
+    record_result = record(
+        write_context.repo,
+        write_context.branch,
+        new_relation,
+        write_context.origin,
+        request.request_id,
+    )
     return RelationWritten(
-        id=str(recorded.row["id"]),
-        created_at=show(int(recorded.row["created_at"] or 0)),
-        written=written_after(ctx, write.branch, recorded.after, *recorded.notes),
+        id=str(record_result.row["id"]),
+        created_at=show(int(record_result.row["created_at"] or 0)),
+        written=written_after(ctx, write_context.branch, record_result.after, *record_result.notes),
     )
 
 

@@ -55,39 +55,47 @@ class Diff(Response):
 
 def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     """What merging source into target would bring, and its conflicts. Changes nothing."""
-    source = branch_of(ctx, request.source_branch)
-    target = branch_of(ctx, request.target_branch)
-    comparison = compare(ctx.repo, source, target, request.category)
+    source_branch = branch_of(ctx, request.source_branch)
+    target_branch = branch_of(ctx, request.target_branch)
+    comparison = compare(ctx.repo, source_branch, target_branch, request.category)
     conflicts = conflicts_of(comparison.plan, ctx.clock())
     changes_by_table = comparison.changes
-    ids = {c.id for changes in changes_by_table.values() for c in changes}
+    changed_ids = {change.id for changes in changes_by_table.values() for change in changes}
     return Diff(
         new_facts=_added(changes_by_table, FACT),
         new_relations=_added(changes_by_table, RELATION),
         new_observations=_added(changes_by_table, OBSERVATION),
         changed=[
-            changed(BY_TABLE[t], c) for t, c in _every(changes_by_table) if c.before and c.after
+            changed(BY_TABLE[table], change)
+            for table, change in _every(changes_by_table)
+            if change.before and change.after
         ],
         removed=[
-            shown(BY_TABLE[t], c.before)
-            for t, c in _every(changes_by_table)
-            if c.before is not None and c.after is None
+            shown(BY_TABLE[table], change.before)
+            for table, change in _every(changes_by_table)
+            if change.before is not None and change.after is None
         ],
-        conflicts=[c for c in conflicts if request.category is None or c.id in ids],
-        held=[item.id for item in comparison.held],
+        conflicts=[
+            conflict
+            for conflict in conflicts
+            if request.category is None or conflict.id in changed_ids
+        ],
+        held=[held_item.id for held_item in comparison.held],
         read=Read(
-            branch=source.name, commit=comparison.source_commit, pending=comparison.pending.count
+            branch=source_branch.name,
+            commit=comparison.source_commit,
+            pending=comparison.pending.count,
         ),
     )
 
 
 def _every(changes: Changes) -> Iterable[tuple[str, RowChange]]:
-    return ((table, change) for table, rows in changes.items() for change in rows)
+    return ((table, change) for table, row_changes in changes.items() for change in row_changes)
 
 
 def _added(changes: Changes, kind: Kind) -> list[dict[str, Any]]:
-    rows = (c.after for c in changes.get(kind.table, ()) if c.before is None)
-    return [shown(kind, row) for row in rows if row is not None]
+    added_rows = (change.after for change in changes.get(kind.table, ()) if change.before is None)
+    return [shown(kind, row) for row in added_rows if row is not None]
 
 
 class BranchMerge(WriteRequest):
@@ -144,7 +152,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
         request.expect,
     )
 
-    token = ctx.caller.access.token_id
+    token_id = ctx.caller.access.token_id
     is_tiered = TIERED in merge_request.target.protection
     # Those who may write may merge what the tiers let pass unseen.
     if not is_tiered and "merge" not in ctx.caller.access.scopes:
@@ -152,13 +160,13 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
 
     def check_protection(source: Branch, target: Branch, plan: MergePlan) -> None:
         if target.protection:
-            guard(ctx.repo, Merger(token))(source, target, plan)
+            guard(ctx.repo, Merger(token_id))(source, target, plan)
 
     if merge_request.writes:
         note_token(ctx, merge_request.target)
     origin, repo = origin_of(ctx, request), repeatable(ctx, request)
     if is_tiered and merge_request.strategy == "auto" and not merge_request.choices:
-        proposer = Proposer(origin, token, _earlier_merge(ctx, request, merge_request))
+        proposer = Proposer(origin, token_id, _earlier_merge(ctx, request, merge_request))
         return _proposed(
             ctx,
             merge_request,
@@ -176,44 +184,51 @@ def _earlier_merge(
     if request.request_id is None:
         return None
     merge_id = repeatable(ctx, request).new_id("merge", 0)
-    record = ctx.repo.ledger.record(MergeRecord, merge_id)
-    is_same = record is not None and (record.source_id, record.target_id) == (
+    merge_record = ctx.repo.ledger.record(MergeRecord, merge_id)
+    is_same_merge = merge_record is not None and (
+        merge_record.source_id,
+        merge_record.target_id,
+    ) == (
         merge_request.source.id,
         merge_request.target.id,
     )
-    return record if is_same else None
+    return merge_record if is_same_merge else None
 
 
 def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> BranchMerged:
-    record = result.record
-    notes: list[str | Advice] = [] if record.commit else ["Nothing new to merge."]
+    merge_record = result.record
+    notes: list[str | Advice] = [] if merge_record.commit else ["Nothing new to merge."]
     notes += [BY_REQUEST] if result.repeated else []
-    notes += [_left_active(merge_request, *ids) for ids in result.left.items()]
+    notes += [
+        _left_active(merge_request, *old_and_new_id) for old_and_new_id in result.left.items()
+    ]
     conflicts: list[ConflictShown] = []
-    if record.rejected_count:
+    if merge_record.rejected_count:
         conflicts = (
-            held_by(ctx, record) if result.repeated else conflicts_of(result.plan, ctx.clock())
+            held_by(ctx, merge_record)
+            if result.repeated
+            else conflicts_of(result.plan, ctx.clock())
         )
     return BranchMerged(
-        merged_count=record.merged_count,
-        rejected_count=record.rejected_count,
-        merge_id=record.id,
+        merged_count=merge_record.merged_count,
+        rejected_count=merge_record.rejected_count,
+        merge_id=merge_record.id,
         conflicts=conflicts,
         left=list(result.left),
         written=Written(
             branch=merge_request.target.name,
-            commit=record.commit or ctx.repo.history.branches()[merge_request.target.name],
+            commit=merge_record.commit or ctx.repo.history.branches()[merge_request.target.name],
             notes=notes,
         ),
     )
 
 
 def _left_active(merge_request: MergeRequest, old_id: str, new_id: str) -> Advice:
-    """Say that two facts are active of which one supersedes the other on the source."""
-    source, target = merge_request.source.name, merge_request.target.name
+    """Write the note that a superseded fact stays active on the target beside its replacement."""
+    source_name, target_name = merge_request.source.name, merge_request.target.name
     arguments: dict[str, Json] = {
-        "source_branch": source,
-        "target_branch": target,
+        "source_branch": source_name,
+        "target_branch": target_name,
         "strategy": "cherry_pick",
         "items": [old_id],
     }
@@ -222,22 +237,22 @@ def _left_active(merge_request: MergeRequest, old_id: str, new_id: str) -> Advic
         "supersedes it on {target} too.",
         old=old_id,
         new=new_id,
-        source=source,
-        target=target,
+        source=source_name,
+        target=target_name,
         pick=Step("memory_branch_merge", arguments, whole=True),
     )
 
 
 def _proposed(ctx: Context, merge_request: MergeRequest, proposal: Proposed) -> BranchMerged:
-    """Return what merged without approval, and the review of the rest."""
-    target = merge_request.target.name
+    """Build the answer of a merge whose changes merged in part and wait in part for a review."""
+    target_name = merge_request.target.name
     answer = BranchMerged(
         merged_count=0,
         rejected_count=0,
         merge_id="",
         conflicts=[],
         left=[],
-        written=Written(branch=target, commit=ctx.repo.history.branches()[target]),
+        written=Written(branch=target_name, commit=ctx.repo.history.branches()[target_name]),
     )
     if proposal.merged is not None:
         answer = _merged(ctx, merge_request, proposal.merged)

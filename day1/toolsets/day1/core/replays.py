@@ -101,37 +101,41 @@ class Replayed(Response):
 
 def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
     """Compare tasks of a type: times, order of objectives, tools, errors, recurring facts."""
-    result = replay(
+    replay_result = replay(
         ctx.repo, ctx.search, request.task_type, request.limit or 20, in_space(ctx, request.space)
     )
-    notes = list(result.notes)
-    if any(len(task.errors) > _ERRORS for task in result.tasks):
+    notes = list(replay_result.notes)
+    if any(len(task.errors) > _ERRORS for task in replay_result.tasks):
         notes.append(f"Of each task the newest {_ERRORS} errors are shown.")
-    if len(result.tasks) < result.count:
-        notes.append(f"These are the newest {len(result.tasks)} of {result.count} tasks.")
+    if len(replay_result.tasks) < replay_result.count:
+        notes.append(
+            f"These are the newest {len(replay_result.tasks)} of {replay_result.count} tasks."
+        )
     return Replayed(
         task_type=request.task_type,
-        task_count=result.count,
-        tasks=[_task(task) for task in result.tasks],
-        patterns=[_pattern(pattern, len(result.tasks)) for pattern in result.patterns],
+        task_count=replay_result.count,
+        tasks=[_task(task) for task in replay_result.tasks],
+        patterns=[
+            _pattern(pattern, len(replay_result.tasks)) for pattern in replay_result.patterns
+        ],
         read=state_of(ctx, MAIN).model_copy(update={"notes": notes}),
     )
 
 
 def _task(replayed: Replay) -> TaskReplayed:
-    state = replayed.state
+    task_state = replayed.state
     return TaskReplayed.from_record(
         replayed,
-        task_id=state.task.id,
-        name=state.task.name,
-        status=status_of(state.objectives),
-        created_at=show(state.task.created_at),
+        task_id=task_state.task.id,
+        name=task_state.task.name,
+        status=status_of(task_state.objectives),
+        created_at=show(task_state.task.created_at),
         completed_at=show_optional(replayed.completed_at),
-        agents=[agent.agent_id for agent in state.agents],
-        objectives=[_objective(objective) for objective in state.objectives],
+        agents=[agent.agent_id for agent in task_state.agents],
+        objectives=[_objective(objective) for objective in task_state.objectives],
         completed_order=[objective.position for objective in replayed.finished],
         tools=dict(replayed.tools.most_common()),
-        errors=[_error(step) for step in replayed.errors[-_ERRORS:]],
+        errors=[_error(error_step) for error_step in replayed.errors[-_ERRORS:]],
     )
 
 

@@ -122,11 +122,17 @@ class Hits(Response):
 
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
-    branch, answer = searched(ctx, request)
+    branch_name, search_answer = searched(ctx, request)
     return hits(
-        branch,
-        answer,
-        texts_of(ctx, request.query, [h.text for h in answer.hits], full=request.full, again=FULL),
+        branch_name,
+        search_answer,
+        texts_of(
+            ctx,
+            request.query,
+            [hit.text for hit in search_answer.hits],
+            full=request.full,
+            again=FULL,
+        ),
     )
 
 
@@ -140,7 +146,7 @@ def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
         SearchRequest(
             query=request.query,
             mode=request.search_type or "hybrid",
-            kinds=tuple(BY_NAME[t].table for t in request.types or ("fact",)),
+            kinds=tuple(BY_NAME[type_name].table for type_name in request.types or ("fact",)),
             category=request.category,
             after=None if time_range.after is None else parse(time_range.after),
             before=None if time_range.before is None else parse(time_range.before, end=True),
@@ -162,16 +168,20 @@ def found(
     ctx: Context, branch: str | None, until: int | None, request: SearchRequest
 ) -> tuple[str, SearchAnswer]:
     """Search a branch, now or as of an instant; return its name and the answer."""
-    where = branch_of(ctx, branch)
-    answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
-    note_shown(ctx, (hit.row["id"] for hit in answer.hits), where.id)
-    return where.name, answer
+    searched_branch = branch_of(ctx, branch)
+    search_answer = search(
+        ctx.search, Ref(branch=searched_branch.name, until=until), searched_branch.id, request
+    )
+    note_shown(ctx, (hit.row["id"] for hit in search_answer.hits), searched_branch.id)
+    return searched_branch.name, search_answer
 
 
 def hits(branch: str, answer: SearchAnswer, texts: Texts) -> Hits:
     """Build the answer of a search from its hits and their texts."""
     return Hits(
-        result=[shown_hit(*both) for both in zip(answer.hits, texts.texts, strict=True)],
+        result=[
+            shown_hit(*hit_and_text) for hit_and_text in zip(answer.hits, texts.texts, strict=True)
+        ],
         read=read_found(branch, answer, texts.notes),
     )
 
@@ -260,30 +270,34 @@ class Graph(Response):
 
 def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     """Relations around an entity, both directions, nearest first."""
-    branch = branch_of(ctx, request.branch).name
-    ref = ctx.repo.shown(at(branch, request.at))
-    event = event_of(request.as_of_event)
-    equal: Row = in_space(ctx, request.space)
+    branch_name = branch_of(ctx, request.branch).name
+    ref = ctx.repo.shown(at(branch_name, request.at))
+    event_time = event_of(request.as_of_event)
+    column_conditions: Row = in_space(ctx, request.space)
     if request.relation_type is not None:
-        equal["relation_type"] = request.relation_type
-    query = Query(equal=equal, before=event, present_at=ref.shown_at if event is None else event)
+        column_conditions["relation_type"] = request.relation_type
+    relation_query = Query(
+        equal=column_conditions,
+        before=event_time,
+        present_at=ref.shown_at if event_time is None else event_time,
+    )
     with ctx.repo.store.reading(ref) as reading:
-        neighbours = neighbourhood(reading, request.entity, query, request.depth or 1)
-        notes = [] if neighbours else ["No relation touches this entity."]
-        notes += empty_space(reading, equal, neighbours)
+        edges = neighbourhood(reading, request.entity, relation_query, request.depth or 1)
+        notes = [] if edges else ["No relation touches this entity."]
+        notes += empty_space(reading, column_conditions, edges)
         return Graph(
             result=[
                 GraphEdge(
-                    source=str(e.newest["source_entity"]),
-                    target=str(e.newest["target_entity"]),
-                    relation=str(e.newest["relation_type"]),
-                    properties=json.loads(str(e.newest["properties"] or "{}")),
-                    count=e.count,
-                    id=str(e.newest["id"]),
+                    source=str(edge.newest["source_entity"]),
+                    target=str(edge.newest["target_entity"]),
+                    relation=str(edge.newest["relation_type"]),
+                    properties=json.loads(str(edge.newest["properties"] or "{}")),
+                    count=edge.count,
+                    id=str(edge.newest["id"]),
                 )
-                for e in neighbours
+                for edge in edges
             ],
-            read=read_of(reading, branch, *notes),
+            read=read_of(reading, branch_name, *notes),
         )
 
 
@@ -336,19 +350,21 @@ class TimelineItems(Response):
 
 def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
     """The newest facts and observations, oldest first, by when they happened."""
-    branch = branch_of(ctx, request.branch).name
-    session: Row = {} if request.session_id is None else {"session_id": request.session_id}
-    window = Window(
-        session | in_space(ctx, request.space),
+    branch_name = branch_of(ctx, request.branch).name
+    session_condition: Row = (
+        {} if request.session_id is None else {"session_id": request.session_id}
+    )
+    timeline_window = Window(
+        session_condition | in_space(ctx, request.space),
         None if request.after is None else parse(request.after),
         None if request.before is None else parse(request.before, end=True),
         event_of(request.as_of_event),
         request.limit or 50,
     )
-    timeline = read_timeline(ctx.repo, at(branch, request.at), window)
+    timeline = read_timeline(ctx.repo, at(branch_name, request.at), timeline_window)
     return TimelineItems(
         result=[shown_moment(moment) for moment in timeline.moments],
-        read=read_of(timeline.read, branch, *timeline.notes),
+        read=read_of(timeline.read, branch_name, *timeline.notes),
     )
 
 

@@ -91,19 +91,19 @@ class Snapshots(Response):
 
 def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
     """Snapshots, oldest first."""
-    branch = None if request.branch is None else branch_of(ctx, request.branch)
-    name_by_id = {b.id: b.name for b in ctx.repo.ledger.branches()}
-    items = [
+    filter_branch = None if request.branch is None else branch_of(ctx, request.branch)
+    branch_name_by_id = {branch.id: branch.name for branch in ctx.repo.ledger.branches()}
+    snapshot_items = [
         SnapshotItem(
-            id=s.id,
-            label=s.label or "",
-            created_at=show(s.created_at),
-            branch=name_by_id.get(s.branch_id, ""),
-            commit=s.commit,
+            id=listed_snapshot.id,
+            label=listed_snapshot.label or "",
+            created_at=show(listed_snapshot.created_at),
+            branch=branch_name_by_id.get(listed_snapshot.branch_id, ""),
+            commit=listed_snapshot.commit,
         )
-        for s in snapshots(ctx.repo, branch)
+        for listed_snapshot in snapshots(ctx.repo, filter_branch)
     ]
-    return Snapshots(result=items, read=Read(branch=request.branch, commit=""))
+    return Snapshots(result=snapshot_items, read=Read(branch=request.branch, commit=""))
 
 
 class TimeTravel(Request):
@@ -130,11 +130,19 @@ def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
     spaces = spaces_of(ctx, request.space)
     search_request = SearchRequest(query=request.query, limit=request.limit or 10, spaces=spaces)
-    branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), search_request)
+    branch_name, search_answer = found(
+        ctx, request.branch, parse(request.timestamp, end=True), search_request
+    )
     return hits(
-        branch,
-        answer,
-        texts_of(ctx, request.query, [h.text for h in answer.hits], full=request.full, again=FULL),
+        branch_name,
+        search_answer,
+        texts_of(
+            ctx,
+            request.query,
+            [hit.text for hit in search_answer.hits],
+            full=request.full,
+            again=FULL,
+        ),
     )
 
 

@@ -92,49 +92,55 @@ class Consolidated(Response):
 
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
-    equal = _scope(request) | in_space(ctx, request.space)
-    observations = observed(ctx.repo, equal)
+    column_conditions = _scope(request) | in_space(ctx, request.space)
+    observations = observed(ctx.repo, column_conditions)
     if not observations.newest.rows:
-        conditions = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
-        return _answer(ctx, request, request.branch or MAIN, [f"No observation has {conditions}."])
+        conditions_text = " and ".join(
+            f"{column} {value or SHARED!r}" for column, value in column_conditions.items()
+        )
+        return _answer(
+            ctx, request, request.branch or MAIN, [f"No observation has {conditions_text}."]
+        )
     branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, observations))
-    rows, waiting_count = waiting_first(ctx.repo, branch, observations)
-    writer_id = request.agent_id
-    if "agent_id" in equal:  # `agent_id` selects the observations, and does not name the writer
-        writer_id = ctx.caller.agent_id or writer_id
-    origin = writer(ctx, request.model_copy(update={"agent_id": writer_id}), branch)
+    observation_rows, waiting_count = waiting_first(ctx.repo, branch, observations)
+    writer_agent_id = request.agent_id
+    if (
+        "agent_id" in column_conditions
+    ):  # `agent_id` selects the observations, and does not name the writer
+        writer_agent_id = ctx.caller.agent_id or writer_agent_id
+    origin = writer(ctx, request.model_copy(update={"agent_id": writer_agent_id}), branch)
     consolidate_request = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
-    result = consolidate(ctx.repo, ctx.search, rows, consolidate_request)
-    notes = list(result.notes)
+    consolidate_result = consolidate(ctx.repo, ctx.search, observation_rows, consolidate_request)
+    notes = list(consolidate_result.notes)
     if waiting_count:
         notes.append(
             f"{MOST} observations were looked at; consolidate again for {waiting_count} more."
         )
-    elif not (result.facts or ctx.stopped()):
+    elif not (consolidate_result.facts or ctx.stopped()):
         notes.append("Facts of this branch, or retracted ones, say all of them already.")
-    return _answer(ctx, request, branch.name, notes, result)
+    return _answer(ctx, request, branch.name, notes, consolidate_result)
 
 
 def _scope(request: Consolidate) -> dict[str, Cell]:
-    """Return the column values that select the observations of a level."""
-    scope_columns = {name: getattr(request, name) for name in _NEEDED[request.level]}
-    missing_names = [name for name, value in scope_columns.items() if value is None]
-    if missing_names:
+    """Return the column values by which the observations to consolidate are selected."""
+    value_by_column = {column: getattr(request, column) for column in _NEEDED[request.level]}
+    missing_columns = [column for column, value in value_by_column.items() if value is None]
+    if missing_columns:
         raise InvalidRequest(
-            f"Level {request.level!r} needs {' and '.join(missing_names)}.",
-            problems=[{"argument": name, "problem": "missing"} for name in missing_names],
+            f"Level {request.level!r} needs {' and '.join(missing_columns)}.",
+            problems=[{"argument": column, "problem": "missing"} for column in missing_columns],
         )
-    return scope_columns
+    return value_by_column
 
 
 def _answer(
     ctx: Context, request: Consolidate, branch: str, notes: list[str], result: Done | None = None
 ) -> Consolidated:
-    state = state_of(ctx, branch)
-    done = result or Done()
+    read_state = state_of(ctx, branch)
+    consolidation = result or Done()
     return Consolidated(
-        new_facts=len(done.facts),
-        duplicates_merged=done.duplicates,
+        new_facts=len(consolidation.facts),
+        duplicates_merged=consolidation.duplicates,
         level=request.level,
         facts=[
             NewFact(
@@ -143,9 +149,11 @@ def _answer(
                 confidence=fact.confidence,
                 sources=[str(row["id"]) for row in fact.sources],
             )
-            for fact_id, fact in done.facts
+            for fact_id, fact in consolidation.facts
         ],
-        written=Written(branch=branch, commit=state.commit, pending=state.pending, notes=notes),
+        written=Written(
+            branch=branch, commit=read_state.commit, pending=read_state.pending, notes=notes
+        ),
     )
 
 
@@ -184,7 +192,9 @@ class TaskHits(Response):
 
 def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
     """Find what a task's agents wrote for it, on all of their branches, best first."""
-    equal: dict[str, Cell] = {} if request.agent_id is None else {"agent_id": request.agent_id}
+    agent_condition: dict[str, Cell] = (
+        {} if request.agent_id is None else {"agent_id": request.agent_id}
+    )
     task_hits = search_task(
         ctx.repo,
         ctx.search,
@@ -193,30 +203,37 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
             query=request.query,
             kinds=(FACT.table, OBSERVATION.table),
             limit=request.limit or 10,
-            equal=equal,
+            equal=agent_condition,
             spaces=spaces_of(ctx, request.space),
         ),
     )
-    for place, _ in task_hits.asked:
-        ids = [team.hit.row["id"] for team in task_hits.hits if team.place is place]
-        if place.ref.branch is not None:
-            note_shown(ctx, ids, place.branch.id)
-    texts = texts_of(
+    for searched_branch, _ in task_hits.asked:
+        hit_ids = [
+            team_hit.hit.row["id"]
+            for team_hit in task_hits.hits
+            if team_hit.place is searched_branch
+        ]
+        if searched_branch.ref.branch is not None:
+            note_shown(ctx, hit_ids, searched_branch.branch.id)
+    quoted_texts = texts_of(
         ctx,
         request.query,
-        [team.hit.text for team in task_hits.hits],
+        [team_hit.hit.text for team_hit in task_hits.hits],
         full=request.full,
         again=FULL,
     )
-    reads = [read_found(place.branch.name, answer) for place, answer in task_hits.asked]
-    read_state = reads[0] if reads else state_of(ctx, MAIN)
-    notes = dict.fromkeys(note for branch_read in reads for note in branch_read.notes)
+    read_states = [
+        read_found(searched_branch.branch.name, search_answer)
+        for searched_branch, search_answer in task_hits.asked
+    ]
+    read_state = read_states[0] if read_states else state_of(ctx, MAIN)
+    notes = dict.fromkeys(note for branch_state in read_states for note in branch_state.notes)
     return TaskHits(
         result=[
-            TaskHit(**dict(shown_hit(team.hit, text)), branch=team.place.branch.name)
-            for team, text in zip(task_hits.hits, texts.texts, strict=True)
+            TaskHit(**dict(shown_hit(team_hit.hit, quoted_text)), branch=team_hit.place.branch.name)
+            for team_hit, quoted_text in zip(task_hits.hits, quoted_texts.texts, strict=True)
         ],
-        read=read_state.model_copy(update={"notes": [*notes, *texts.notes]}),
+        read=read_state.model_copy(update={"notes": [*notes, *quoted_texts.notes]}),
     )
 
 
@@ -250,15 +267,23 @@ class AgentMoments(Response):
 
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
-    branches_written = written_branches(ctx.repo, agent_id=request.agent_id)
-    agent = {"agent_id": request.agent_id} | in_space(ctx, request.space)
-    timeline = agent_timeline(ctx.repo, branches_written, agent, request.limit or 50)
-    open_branches = (
-        place.branch.name for place in branches_written if place.ref.branch is not None
+    branch_places = written_branches(ctx.repo, agent_id=request.agent_id)
+    agent_condition = {"agent_id": request.agent_id} | in_space(ctx, request.space)
+    timeline = agent_timeline(ctx.repo, branch_places, agent_condition, request.limit or 50)
+    open_branch_names = (
+        branch_place.branch.name
+        for branch_place in branch_places
+        if branch_place.ref.branch is not None
     )
-    name = next(open_branches, MAIN)
-    sees = name in timeline.read and ctx.caller.access.sees(name)
-    read_state = read_of(timeline.read[name], name) if sees else state_of(ctx, name)
+    shown_branch_name = next(open_branch_names, MAIN)
+    can_read_branch = shown_branch_name in timeline.read and ctx.caller.access.sees(
+        shown_branch_name
+    )
+    read_state = (
+        read_of(timeline.read[shown_branch_name], shown_branch_name)
+        if can_read_branch
+        else state_of(ctx, shown_branch_name)
+    )
     if not timeline.entries:
         read_state.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
     return AgentMoments(

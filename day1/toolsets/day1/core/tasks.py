@@ -32,7 +32,7 @@ ObjectiveIndex = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]
 
 def _within(number: int) -> int:
     if not -MAX_INTEGER <= number <= MAX_INTEGER:
-        raise ValueError("numbers must be within 2^53")
+        raise ValueError("must be a number from -2^53 to 2^53")
     return number
 
 
@@ -111,15 +111,19 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         created_at=now,
     )
     new_objectives = [
-        NewObjective(aim.description, None if aim.priority is None else str(aim.priority))
-        for aim in request.objectives or ()
+        NewObjective(
+            objective.description, None if objective.priority is None else str(objective.priority)
+        )
+        for objective in request.objectives or ()
     ]
-    branch = create_task(repo, task, branch_of(ctx, request.parent_branch or MAIN), new_objectives)
+    task_branch = create_task(
+        repo, task, branch_of(ctx, request.parent_branch or MAIN), new_objectives
+    )
     return TaskCreated(
         task_id=task.id,
-        branch_name=branch.name,
+        branch_name=task_branch.name,
         objectives=_objectives(task_state(ctx.repo, task.id)),
-        written=_forked(branch),
+        written=_forked(task_branch),
     )
 
 
@@ -153,16 +157,16 @@ class TaskJoined(Response):
 
 def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
     """Join a task: you get your own branch of it, the same one each time. Write there."""
-    agent = agent_of(ctx.caller, request.agent_id) or request.agent_id
-    join_request = JoinRequest(request.task_id, agent, request.role, request.assigned_objectives)
-    branch = join(ctx.repo, join_request, ctx.clock())
-    state = task_state(ctx.repo, request.task_id)
+    agent_id = agent_of(ctx.caller, request.agent_id) or request.agent_id
+    join_request = JoinRequest(request.task_id, agent_id, request.role, request.assigned_objectives)
+    agent_branch = join(ctx.repo, join_request, ctx.clock())
+    joined_task = task_state(ctx.repo, request.task_id)
     return TaskJoined(
-        branch_name=branch.name,
-        objectives=_objectives(state),
+        branch_name=agent_branch.name,
+        objectives=_objectives(joined_task),
         task_id=request.task_id,
-        task_branch=name_of(ctx.repo, state.task.branch_id),
-        written=_forked(branch),
+        task_branch=name_of(ctx.repo, joined_task.task.branch_id),
+        written=_forked(agent_branch),
     )
 
 
@@ -213,24 +217,27 @@ class TaskWhole(Response):
 
 def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
     """A task with its agents, their branches, and its objectives."""
-    state = task_state(ctx.repo, request.task_id)
-    task = state.task
-    branch_by_id = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
-    name, status = branch_by_id.get(task.branch_id, ("", "gone"))
+    current_state = task_state(ctx.repo, request.task_id)
+    task = current_state.task
+    name_and_status_by_branch_id = {
+        branch_state.branch.id: (branch_state.branch.name, branch_state.status)
+        for branch_state in states(ctx.repo)
+    }
+    branch_name, branch_status = name_and_status_by_branch_id.get(task.branch_id, ("", "gone"))
     return TaskWhole(
         task=TaskShown.from_record(
             task,
             task_id=task.id,
-            status=status_of(state.objectives),
-            branch_name=name,
-            branch_status=status,
+            status=status_of(current_state.objectives),
+            branch_name=branch_name,
+            branch_status=branch_status,
         ),
         agents=[
-            _agent(agent, *branch_by_id.get(agent.branch_id, ("", "gone")))
-            for agent in state.agents
+            _agent(agent, *name_and_status_by_branch_id.get(agent.branch_id, ("", "gone")))
+            for agent in current_state.agents
         ],
-        objectives=_objectives(state),
-        read=_branch_state(ctx, state),
+        objectives=_objectives(current_state),
+        read=_branch_state(ctx, current_state),
     )
 
 
@@ -267,30 +274,30 @@ class TaskUpdated(Response):
 
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     """Set how far an objective is."""
-    agent = agent_of(ctx.caller, request.agent_id)
-    update = ObjectiveUpdate(
-        request.task_id, request.objective_id, request.status, agent, request.notes
+    agent_id = agent_of(ctx.caller, request.agent_id)
+    objective_update = ObjectiveUpdate(
+        request.task_id, request.objective_id, request.status, agent_id, request.notes
     )
-    updated_task = update_objective(ctx.repo, update, ctx.clock())
-    read_state = _branch_state(ctx, updated_task.state)
+    update_result = update_objective(ctx.repo, objective_update, ctx.clock())
+    read_state = _branch_state(ctx, update_result.state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
-        status=updated_task.after.status,
-        previous_status=updated_task.before.status,
-        agent_id=updated_task.after.agent_id,
-        updated_at=show(updated_task.after.updated_at),
-        task_status=status_of(updated_task.state.objectives),
+        status=update_result.after.status,
+        previous_status=update_result.before.status,
+        agent_id=update_result.after.agent_id,
+        updated_at=show(update_result.after.updated_at),
+        task_status=status_of(update_result.state.objectives),
         written=Written(branch=read_state.branch or MAIN, commit=read_state.commit),
     )
 
 
 def _branch_state(ctx: Context, state: TaskState) -> Read:
     """Describe the state of the task's branch, or of main if that branch is deleted."""
-    branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
-    if branch is None or branch.retired_tip is not None:
+    task_branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
+    if task_branch is None or task_branch.retired_tip is not None:
         return state_of(ctx, MAIN)
-    return state_of(ctx, branch.name)
+    return state_of(ctx, task_branch.name)
 
 
 def _objectives(state: TaskState) -> list[ObjectiveShown]:
@@ -301,7 +308,7 @@ def _objective(objective: Objective, agents: list[TaskAgent]) -> ObjectiveShown:
     return ObjectiveShown.from_record(
         objective,
         id=objective.position,
-        assigned_to=[a.agent_id for a in agents if objective.position in a.assigned],
+        assigned_to=[agent.agent_id for agent in agents if objective.position in agent.assigned],
     )
 
 

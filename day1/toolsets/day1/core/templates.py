@@ -59,11 +59,11 @@ class Templates(Response):
 
 def template_list(ctx: Context, request: TemplateList) -> Templates:
     """Templates to begin work from, newest first."""
-    matches = list_templates(
+    matching_templates = list_templates(
         ctx.repo, request.task_type, request.status or "active", request.limit or 20
     )
     return Templates(
-        templates=[template_item(ctx, template) for template in matches],
+        templates=[template_item(ctx, template) for template in matching_templates],
         read=state_of(ctx, active_or_none(ctx)),
     )
 
@@ -115,9 +115,10 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
     template = create_template(
         repo, branch_of(ctx, request.source_branch), new_template, ctx.clock()
     )
-    item = template_item(ctx, template)
+    shown_template = template_item(ctx, template)
     return TemplateCreated(
-        **dict(item), written=Written(branch=item.branch_name, commit=template.commit)
+        **dict(shown_template),
+        written=Written(branch=shown_template.branch_name, commit=template.commit),
     )
 
 
@@ -149,7 +150,7 @@ class TemplateInstantiated(Response):
 
 def template_instantiate(ctx: Context, request: TemplateInstantiate) -> TemplateInstantiated:
     """Fork a working branch from a template's newest active version."""
-    branch, template = instantiate(
+    new_branch, template = instantiate(
         repeatable(ctx, request),
         request.template_name,
         request.target_branch_name,
@@ -157,12 +158,12 @@ def template_instantiate(ctx: Context, request: TemplateInstantiate) -> Template
         request.task_id,
     )
     return TemplateInstantiated(
-        branch_name=branch.name,
+        branch_name=new_branch.name,
         template_name=template.name,
         template_version=template.version,
         facts_inherited=template.fact_count,
         conversations_inherited=template.conversation_count,
-        written=Written(branch=branch.name, commit=template.commit),
+        written=Written(branch=new_branch.name, commit=template.commit),
     )
 
 

@@ -123,16 +123,18 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     """Judge a fact by evidence in memory, or record your own verdict on it."""
     has_own_verdict = request.verdict is not None or request.scores is not None
     if request.reason is not None and not has_own_verdict:
-        raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
+        raise InvalidRequest(
+            "`reason` is only for your own verdict: add `verdict` or `scores`, or leave it out."
+        )
     branch = writable(ctx, request.branch)
-    row = fact_on(ctx.repo, branch, request.fact_id)
+    fact_row = fact_on(ctx.repo, branch, request.fact_id)
     origin = origin_of(ctx, request, branch)
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
     if has_own_verdict:
-        judged_fact = JudgedFact(row, _own(request, origin.agent_id))
+        judged_fact = JudgedFact(fact_row, _own(request, origin.agent_id))
     else:
-        judged_fact = judge_fact(verification, branch, row, dimensions, request.context)
+        judged_fact = judge_fact(verification, branch, fact_row, dimensions, request.context)
     written_verdicts = write_verdicts(ctx.repo, branch, [judged_fact], origin)
     if written_verdicts.left:
         raise Conflict(
@@ -160,23 +162,25 @@ def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
     """Build the caller's own judgement; its scores must not contradict its verdict."""
     score_by_dimension = request.scores or {}
     unscored_dimensions = [
-        name
-        for name in request.dimensions or ()
-        if request.scores and name not in score_by_dimension
+        dimension
+        for dimension in request.dimensions or ()
+        if request.scores and dimension not in score_by_dimension
     ]
     if unscored_dimensions:
         raise InvalidRequest(
             f"`scores` lacks {', '.join(unscored_dimensions)}.", lacking=unscored_dimensions
         )
-    scores = tuple(Score(name, round(score, 2)) for name, score in score_by_dimension.items())
+    scores = tuple(
+        Score(dimension, round(score, 2)) for dimension, score in score_by_dimension.items()
+    )
     verdict = request.verdict or verdict_of(scores)
     if verdict == "verified" and scores and verdict_of(scores) != "verified":
-        mean_score = math.fsum(s.score for s in scores) / len(scores)
+        mean_score = math.fsum(dimension_score.score for dimension_score in scores) / len(scores)
         raise InvalidRequest(
             f"`verified` needs scores with a mean of {VERIFIED} or more; yours is {mean_score:.2f}."
         )
-    judge = "agent" if agent_id is None else f"agent:{agent_id}"
-    return Judgement(verdict, request.reason or "judged by the calling agent", scores, judge)
+    judge_name = "agent" if agent_id is None else f"agent:{agent_id}"
+    return Judgement(verdict, request.reason or "judged by the calling agent", scores, judge_name)
 
 
 class VerifyBatch(WriteRequest):
@@ -214,22 +218,22 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     """Judge a branch's facts, newest first; reports progress and can be stopped."""
     branch = writable(ctx, request.branch_name)
     verification = _verification(ctx)
-    equal: Row = {"status": "active"}
+    fact_conditions: Row = {"status": "active"}
     if request.only_unverified in {None, True}:
-        equal["verification"] = "unverified"
+        fact_conditions["verification"] = "unverified"
     batch_watch = BatchWatch(ctx.progress, ctx.stopped)
     origin = origin_of(ctx, request, branch)
-    selection = FactSelection(equal, request.limit or 50)
-    batch = verify_many(verification, branch, selection, origin, batch_watch)
-    counts = batch.verdicts
+    fact_selection = FactSelection(fact_conditions, request.limit or 50)
+    batch_result = verify_many(verification, branch, fact_selection, origin, batch_watch)
+    count_by_verdict = batch_result.verdicts
     return BatchVerified.from_record(
-        batch,
-        total_processed=counts.total() + batch.errors,
-        verified=counts["verified"],
-        invalidated=counts["invalidated"],
-        unverified=counts["unverified"],
-        judge=", ".join(batch.judges) or ctx.judge.name,
-        tokens=Tokens(prompt=batch.prompt_tokens, completion=batch.completion_tokens),
+        batch_result,
+        total_processed=count_by_verdict.total() + batch_result.errors,
+        verified=count_by_verdict["verified"],
+        invalidated=count_by_verdict["invalidated"],
+        unverified=count_by_verdict["unverified"],
+        judge=", ".join(batch_result.judges) or ctx.judge.name,
+        tokens=Tokens(prompt=batch_result.prompt_tokens, completion=batch_result.completion_tokens),
         written=_written_to(ctx, branch, *verification.notes),
     )
 
@@ -268,34 +272,38 @@ class GateSeen(Response):
 
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     """Check whether a branch's new facts are verified; invalidated facts always block."""
-    source = branch_of(ctx, request.source_branch)
-    gate_result = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
-    counts = gate_result.counts
-    advice: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
+    source_branch = branch_of(ctx, request.source_branch)
+    gate_result = gate(ctx.repo, source_branch, branch_of(ctx, request.target_branch or MAIN))
+    count_by_verdict = gate_result.counts
+    advice_by_verdict: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:
-        advice["unverified"] = Advice("{verify_batch} judges them")
+        advice_by_verdict["unverified"] = Advice("{verify_batch} judges them")
     notes = []
     if not gate_result.facts:
         notes.append("The branch adds or changes no active fact.")
     if gate_result.held:
         notes.append(f"Rows that clash and would be held: {gate_result.held}.")
-    facts = [
-        fact
-        for verdict in advice
-        for fact, fact_verdict in gate_result.facts.items()
+    blocking_ids = [
+        fact_id
+        for verdict in advice_by_verdict
+        for fact_id, fact_verdict in gate_result.facts.items()
         if fact_verdict == verdict
     ]
     return GateSeen(
-        can_merge=not facts,
-        verified=counts["verified"],
-        unverified=counts["unverified"],
-        invalidated=counts["invalidated"],
+        can_merge=not blocking_ids,
+        verified=count_by_verdict["verified"],
+        unverified=count_by_verdict["unverified"],
+        invalidated=count_by_verdict["invalidated"],
         reasons=[
-            Advice.joined((f"{counts[v]} {v}:", why)) for v, why in advice.items() if counts[v]
+            Advice.joined(
+                (f"{count_by_verdict[blocking_verdict]} {blocking_verdict}:", verdict_advice)
+            )
+            for blocking_verdict, verdict_advice in advice_by_verdict.items()
+            if count_by_verdict[blocking_verdict]
         ],
-        facts=facts[:_MAX_SHOWN],
+        facts=blocking_ids[:_MAX_SHOWN],
         read=Read(
-            branch=source.name,
+            branch=source_branch.name,
             commit=gate_result.seen.source_commit,
             pending=gate_result.seen.pending.count,
             notes=notes,

@@ -51,7 +51,7 @@ from day1.toolsets.shared.fields import absent
 
 _MAX_ENTRIES: Final = 1_000
 _FARTHEST: Final = 100_000_000
-"""The most entries that a page leaves out before it."""
+"""Maximum offset of a page of entries."""
 _Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MAX_ENTRIES)]
 _Where = Annotated[JsonValues, AfterValidator(checked_conditions)]
 
@@ -70,9 +70,9 @@ class EntryPut(WriteRequest):
 
     @model_validator(mode="after")
     def _each_once(self) -> EntryPut:
-        places = {(given.space, given.key) for given in self.entries}
-        if len(places) < len(self.entries):
-            raise ValueError("entries must not have a key of a space twice")
+        spaces_and_keys = {(entry.space, entry.key) for entry in self.entries}
+        if len(spaces_and_keys) < len(self.entries):
+            raise ValueError("entries must not name the same space and key twice")
         return self
 
 
@@ -87,17 +87,19 @@ class EntriesPut(Response):
 
 def entry_put(ctx: Context, request: EntryPut) -> EntriesPut:
     """Put JSON objects under keys of spaces, all or none; the same key replaces."""
-    notes = dict.fromkeys(note for given in request.entries for note in warnings_of(ctx, given))
-    new_entries = [new_entry(ctx, given) for given in request.entries]
+    notes = dict.fromkeys(
+        note for entry_request in request.entries for note in warnings_of(ctx, entry_request)
+    )
+    new_entries = [new_entry(ctx, entry_request) for entry_request in request.entries]
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
     put_result = entry_writes.put(
         repo, branch, new_entries, origin, first_edit(ctx, request, branch)
     )
-    ids = [entry.at.row_id for entry in new_entries]
+    row_ids = [entry.at.row_id for entry in new_entries]
     return EntriesPut(
-        ids=ids,
+        ids=row_ids,
         added=put_result.added,
         changed=put_result.changed,
         written=Written(
@@ -158,15 +160,15 @@ class EntriesGot(Response):
 
 def entry_get(ctx: Context, request: EntryGet) -> EntriesGot:
     """Get entries by their keys, as they are or were."""
-    keys = [place_of(ctx, at) for at in request.keys]
+    entry_places = [place_of(ctx, entry_at) for entry_at in request.keys]
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
-    now = ctx.clock() if ref.shown_at is None else ref.shown_at
+    shown_instant = ctx.clock() if ref.shown_at is None else ref.shown_at
     # Who names the space and the key of a secret entry may read it.
     with ctx.repo.store.reading(replace(ref, shown_at=None)) as reading:
-        found_entries = entries.get(reading, keys, now)
-        items = [None if entry is None else _item(entry) for entry in found_entries]
-        return EntriesGot(entries=items, read=read_of(reading, branch.name))
+        found_entries = entries.get(reading, entry_places, shown_instant)
+        entry_items = [None if entry is None else _item(entry) for entry in found_entries]
+        return EntriesGot(entries=entry_items, read=read_of(reading, branch.name))
 
 
 class EntryFind(Request):
@@ -203,7 +205,7 @@ class EntryFind(Request):
     @model_validator(mode="after")
     def _one_question(self) -> EntryFind:
         if self.query is not None and self.vector is not None:
-            raise ValueError("give a query or a vector, not both")
+            raise ValueError("`query` and `vector` cannot be given together: leave one out")
         return self
 
 
@@ -217,29 +219,29 @@ class EntriesFound(Response):
 
 def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     """Find entries of a space and those below it, by conditions, a query, or both."""
-    in_spaces = in_space(ctx, name_of(request.under))
+    space_filter = in_space(ctx, name_of(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
-    now = ctx.clock() if ref.shown_at is None else ref.shown_at
-    query = EntryQuery(now, in_spaces, request.where or {})
+    shown_instant = ctx.clock() if ref.shown_at is None else ref.shown_at
+    entry_query = EntryQuery(shown_instant, space_filter, request.where or {})
     offset, limit = request.offset or 0, request.limit or 50
     if request.query is not None:
         entry_search = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
-        searched_entries = search_entries(ctx.search, ref, branch.id, query, entry_search)
-        items = [_item(entry, score) for entry, score in searched_entries.entries]
-        read_state = read_found(branch.name, searched_entries.answer)
-        return EntriesFound(entries=items[offset:], total=len(items), read=read_state)
+        search_result = search_entries(ctx.search, ref, branch.id, entry_query, entry_search)
+        entry_items = [_item(entry, score) for entry, score in search_result.entries]
+        read_state = read_found(branch.name, search_result.answer)
+        return EntriesFound(entries=entry_items[offset:], total=len(entry_items), read=read_state)
     with ctx.repo.store.reading(ref) as reading:
         if request.vector is None:
-            found_ids = NearestEntries(entries.find(reading, query), {})
+            matching_entries = NearestEntries(entries.find(reading, entry_query), {})
         else:
-            found_ids = nearest(reading, query, request.vector)
-        ids, cosines = found_ids.row_ids, found_ids.cosines
-        page = entries.read(reading, ids[offset : offset + limit])
-        notes = () if request.where else empty_space(reading, in_spaces, ids)
+            matching_entries = nearest(reading, entry_query, request.vector)
+        matching_ids, cosine_by_id = matching_entries.row_ids, matching_entries.cosines
+        page_entries = entries.read(reading, matching_ids[offset : offset + limit])
+        notes = () if request.where else empty_space(reading, space_filter, matching_ids)
         return EntriesFound(
-            entries=[_item(entry, cosines.get(entry.row_id)) for entry in page],
-            total=len(ids),
+            entries=[_item(entry, cosine_by_id.get(entry.row_id)) for entry in page_entries],
+            total=len(matching_ids),
             read=read_of(reading, branch.name, *notes),
         )
 
@@ -280,17 +282,19 @@ class SpacesFound(Response):
 
 def entry_spaces(ctx: Context, request: EntrySpaces) -> SpacesFound:
     """List the spaces that have entries, below a space or all."""
-    in_spaces = in_space(ctx, name_of(request.under))
+    space_filter = in_space(ctx, name_of(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
-    now = ctx.clock() if ref.shown_at is None else ref.shown_at
+    shown_instant = ctx.clock() if ref.shown_at is None else ref.shown_at
     with ctx.repo.store.reading(ref) as reading:
-        counts = entries.spaces(reading, EntryQuery(now, in_spaces))
-        spaces = [
-            SpaceItem(space=name or SHARED, labels=labels_of_space(name), count=count)
-            for name, count in counts.items()
+        count_by_space = entries.spaces(reading, EntryQuery(shown_instant, space_filter))
+        space_items = [
+            SpaceItem(
+                space=space_name or SHARED, labels=labels_of_space(space_name), count=entry_count
+            )
+            for space_name, entry_count in count_by_space.items()
         ]
-        return SpacesFound(spaces=spaces, read=read_of(reading, branch.name))
+        return SpacesFound(spaces=space_items, read=read_of(reading, branch.name))
 
 
 class EntryRemove(WriteRequest):
@@ -314,12 +318,14 @@ class EntriesRemoved(Response):
 
 def entry_remove(ctx: Context, request: EntryRemove) -> EntriesRemoved:
     """Remove entries in one commit; history keeps them."""
-    expected_revisions = {place_of(ctx, at): at.expect_revision for at in request.keys}
+    revision_by_place = {
+        place_of(ctx, entry_at): entry_at.expect_revision for entry_at in request.keys
+    }
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
     removal = entry_writes.remove(
-        repo, branch, expected_revisions, origin, first_edit(ctx, request, branch)
+        repo, branch, revision_by_place, origin, first_edit(ctx, request, branch)
     )
     return EntriesRemoved(
         ids=list(removal.row_ids),
@@ -340,11 +346,13 @@ class EntrySweep(WriteRequest):
 
 def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
     """Remove the entries that have expired, in one commit; no answer shows them anyway."""
-    in_spaces = in_space(ctx, name_of(request.under))
+    space_filter = in_space(ctx, name_of(request.under))
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    removal = entry_writes.remove_expired(repo, branch, EntryQuery(ctx.clock(), in_spaces), origin)
+    removal = entry_writes.remove_expired(
+        repo, branch, EntryQuery(ctx.clock(), space_filter), origin
+    )
     return EntriesRemoved(
         ids=list(removal.row_ids),
         written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
@@ -352,12 +360,12 @@ def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
 
 
 def _item(entry: Entry, score: float | None = None) -> EntryItem:
-    space = entry.at.space
+    space_name = entry.at.space
     return EntryItem(
         id=entry.row_id,
         key=entry.at.key,
-        space=space or SHARED,
-        labels=labels_of_space(space),
+        space=space_name or SHARED,
+        labels=labels_of_space(space_name),
         value=entry.value,
         revision=entry.revision,
         created_at=show(entry.created_at),

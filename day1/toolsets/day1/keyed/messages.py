@@ -57,20 +57,20 @@ class MessagesAppended(Response):
 
 def message_append(ctx: Context, request: MessageAppend) -> MessagesAppended:
     """Add messages at the end of the conversation of a key, all or none."""
-    new = new_messages(request.messages)
+    messages_to_add = new_messages(request.messages)
     notes = secret_notes(ctx.limits.secrets, *texts_of_messages(request.messages))
-    at = _place(ctx, request.key, request.space)
+    conversation_key = _place(ctx, request.key, request.space)
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
-    batch = Batch(at, new, request.title)
-    done = keyed.append(repeatable(ctx, request, branch), branch, batch, origin)
+    message_batch = Batch(conversation_key, messages_to_add, request.title)
+    append_result = keyed.append(repeatable(ctx, request, branch), branch, message_batch, origin)
     return MessagesAppended(
-        conversation_id=at.conversation_id,
-        ids=list(done.message_ids),
+        conversation_id=conversation_key.conversation_id,
+        ids=list(append_result.message_ids),
         written=Written(
             branch=branch.name,
-            commit=done.after.tip,
-            pending=done.after.pending,
+            commit=append_result.after.tip,
+            pending=append_result.after.pending,
             notes=notes,
         ),
     )
@@ -121,13 +121,13 @@ class MessagesListed(Response):
 
 def message_list(ctx: Context, request: MessageList) -> MessagesListed:
     """Read the newest messages of the conversation of a key in sequence."""
-    at = _place(ctx, request.key, request.space)
+    conversation_key = _place(ctx, request.key, request.space)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        rows = keyed.newest(ctx.repo, reading, at, request.limit)
+        message_rows = keyed.newest(ctx.repo, reading, conversation_key, request.limit)
         return MessagesListed(
-            conversation_id=at.conversation_id,
-            messages=[_item(row) for row in rows],
+            conversation_id=conversation_key.conversation_id,
+            messages=[_item(row) for row in message_rows],
             read=read_of(reading, branch.name),
         )
 
@@ -158,12 +158,12 @@ class MessagesChained(Response):
 
 def message_chain(ctx: Context, request: MessageChain) -> MessagesChained:
     """Read the message of a key and those that it follows, also of other conversations."""
-    end = LogKey(space_of(ctx, request.space), request.key)
+    last_message_key = LogKey(space_of(ctx, request.space), request.key)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        rows = Chains(ctx.repo, reading).messages(end.row_id, request.limit)
+        message_rows = Chains(ctx.repo, reading).messages(last_message_key.row_id, request.limit)
         return MessagesChained(
-            messages=[_item(row) for row in rows], read=read_of(reading, branch.name)
+            messages=[_item(row) for row in message_rows], read=read_of(reading, branch.name)
         )
 
 
@@ -194,14 +194,16 @@ class MessagesRemoved(Response):
 
 def message_remove(ctx: Context, request: MessageRemove) -> MessagesRemoved:
     """Remove messages from the end of the conversation of a key in one commit."""
-    at = _place(ctx, request.key, request.space)
+    conversation_key = _place(ctx, request.key, request.space)
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
-    cut = Cut(at, request.last, request.after, first_edit(ctx, request, branch))
-    done = keyed.remove(repeatable(ctx, request, branch), branch, cut, origin)
+    message_cut = Cut(
+        conversation_key, request.last, request.after, first_edit(ctx, request, branch)
+    )
+    removal = keyed.remove(repeatable(ctx, request, branch), branch, message_cut, origin)
     return MessagesRemoved(
-        ids=list(done.message_ids),
-        written=Written(branch=branch.name, commit=done.tip, pending=done.pending),
+        ids=list(removal.message_ids),
+        written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
     )
 
 
@@ -211,14 +213,14 @@ def _place(ctx: Context, key: str, space: str | list[str] | None) -> Conversatio
 
 def _item(row: Row) -> KeyedMessage:
     structure = text_of(row["structure"])
-    text: Mapping[str, Any] = (
+    content_or_structure: Mapping[str, Any] = (
         {"content": str(row["content"])} if structure is None else {"structure": structure}
     )
     return KeyedMessage(
         id=str(row["id"]),
         role=str(row["role"]),
         created_at=show(int(row["created_at"] or 0)),
-        **text,
+        **content_or_structure,
     )
 
 

@@ -168,17 +168,23 @@ def rows_apply(ctx: Context, request: Apply) -> Applied:
     """Make several changes of a branch in one commit, or none of them."""
     notes = dict.fromkeys(
         note
-        for asked in request.changes
-        for note in secret_notes(ctx.limits.secrets, *_texts(asked))
+        for requested_change in request.changes
+        for note in secret_notes(ctx.limits.secrets, *_texts(requested_change))
     )
-    changes = [_change(ctx, asked, request.reason) for asked in request.changes]
+    changes = [
+        _change(ctx, requested_change, request.reason) for requested_change in request.changes
+    ]
     branch = writable(ctx, request.branch)
-    numbered = [_numbered(ctx, request, branch, at) for at in enumerate(changes)]
-    applied = apply(ctx.repo, branch, numbered, writer(ctx, request, branch))
+    numbered_changes = [
+        _numbered(ctx, request, branch, index_and_change) for index_and_change in enumerate(changes)
+    ]
+    apply_result = apply(ctx.repo, branch, numbered_changes, writer(ctx, request, branch))
     return Applied(
-        ids=list(applied.row_ids),
-        applied_at=show(applied.at),
-        written=Written(branch=branch.name, commit=applied.commit, notes=[*notes, *applied.notes]),
+        ids=list(apply_result.row_ids),
+        applied_at=show(apply_result.at),
+        written=Written(
+            branch=branch.name, commit=apply_result.commit, notes=[*notes, *apply_result.notes]
+        ),
     )
 
 
@@ -196,11 +202,11 @@ def _texts(asked: ChangeAsked) -> tuple[str | None, ...]:
 
 
 def _numbered(ctx: Context, request: Apply, branch: Branch, placed: tuple[int, Change]) -> Numbered:
-    """Give a change the ids that follow from its request and its place."""
-    place, change = placed
-    repo = repeatable(ctx, request, branch, place)
+    """Prepare a change whose new ids follow from the request and the change's position."""
+    index, change = placed
+    repo = repeatable(ctx, request, branch, index)
     if isinstance(change, Correction | Removal | EntryChange):
-        change = replace(change, first_edit=first_edit(ctx, request, branch, place))
+        change = replace(change, first_edit=first_edit(ctx, request, branch, index))
     return Numbered(change, repo, request.request_id)
 
 
@@ -211,8 +217,8 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
         case RetractRow():
             return Removal([asked.id], reason)
         case SetEntry() | DeleteEntry():
-            new = new_entry(ctx, asked) if isinstance(asked, SetEntry) else None
-            return EntryChange(place_of(ctx, asked), new, reason, asked.expect_revision)
+            entry_to_set = new_entry(ctx, asked) if isinstance(asked, SetEntry) else None
+            return EntryChange(place_of(ctx, asked), entry_to_set, reason, asked.expect_revision)
         case SayMessages():
             return said_messages(ctx, asked)
         case UnsayMessages():
@@ -240,13 +246,13 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
 
 
 def _observation(ctx: Context, asked: AddObservation) -> NewObservation:
-    max_raw = ctx.limits.raw_characters
+    max_characters = ctx.limits.raw_characters
     return NewObservation(
         asked.observation_type,
         asked.summary,
         asked.tool_name,
-        asked.raw_input and asked.raw_input[:max_raw],
-        asked.raw_output and asked.raw_output[:max_raw],
+        asked.raw_input and asked.raw_input[:max_characters],
+        asked.raw_output and asked.raw_output[:max_characters],
         parse_optional(asked.happened_at),
         new_space(ctx, asked.space),
         **retention(asked.expires_at, asked.sensitivity, ctx.clock()),

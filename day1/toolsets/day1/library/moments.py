@@ -37,9 +37,11 @@ def branch_moment(ctx: Context, request: MomentRequest) -> Moment:
     """Read the store's clock and the time of the newest write of a branch."""
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        newest = max(reading.pending.newest or 0, ctx.repo.history.commit(reading.tip).ts)
-        read = read_of(reading, branch.name)
-    return Moment(now=show(ctx.clock()), newest=show(newest), read=read)
+        newest_write_time = max(
+            reading.pending.newest or 0, ctx.repo.history.commit(reading.tip).ts
+        )
+        read_state = read_of(reading, branch.name)
+    return Moment(now=show(ctx.clock()), newest=show(newest_write_time), read=read_state)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

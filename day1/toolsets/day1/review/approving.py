@@ -26,12 +26,12 @@ class ReviewApprove(WriteRequest):
 
 def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
     """Approve what a review would merge; its authors cannot. Counts as one approval."""
-    review, token = find_review(ctx.repo, request.review_id), ctx.caller.access.token_id
+    review, token_id = find_review(ctx.repo, request.review_id), ctx.caller.access.token_id
     if request.withdraw:
-        updated_review = withdraw(ctx.repo, review, token)
+        updated_review = withdraw(ctx.repo, review, token_id)
     else:
-        agent = origin_of(ctx, request).agent_id
-        approver = Approver(agent, token, person=ctx.caller.source == "user")
+        agent_id = origin_of(ctx, request).agent_id
+        approver = Approver(agent_id, token_id, person=ctx.caller.source == "user")
         updated_review = approve(ctx.repo, review, approver, request.expect, ctx.clock())
     return ReviewState(**in_full(ctx, updated_review))
 

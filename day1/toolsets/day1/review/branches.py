@@ -58,14 +58,18 @@ class BranchRevived(Response):
 
 def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
     """Bring a retired branch back as it was."""
-    name = request.branch_name
-    branch = ctx.repo.ledger.branch(name)
-    is_revived = branch is not None and branch.name == name and branch.retired_tip is not None
+    branch_name = request.branch_name
+    branch = ctx.repo.ledger.branch(branch_name)
+    is_revived = (
+        branch is not None and branch.name == branch_name and branch.retired_tip is not None
+    )
     if branch is not None and is_revived:
         revive(ctx.repo, branch, ctx.clock())
     else:
-        branch_of(ctx, name)
-    return BranchRevived(branch_name=name, revived=is_revived, read=state_of(ctx, name))
+        branch_of(ctx, branch_name)
+    return BranchRevived(
+        branch_name=branch_name, revived=is_revived, read=state_of(ctx, branch_name)
+    )
 
 
 class BranchDelete(Repeatable):
@@ -94,12 +98,12 @@ def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     branch = branch_of(ctx, request.branch_name)
     delete_branch = delete if request.force else delete_taken
     deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock())
-    commit = str(deleted_branch.retired_tip)
+    last_commit = str(deleted_branch.retired_tip)
     return BranchDeleted(
         branch_name=deleted_branch.name,
         deleted=True,
-        commit=commit,
-        written=Written(branch=deleted_branch.name, commit=commit),
+        commit=last_commit,
+        written=Written(branch=deleted_branch.name, commit=last_commit),
     )
 
 

@@ -85,21 +85,21 @@ class FactUpdated(Response):
 
 def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
     """Correct a fact in place; a new text makes it unverified."""
-    columns = corrected_columns(request)
+    value_by_column = corrected_columns(request)
     branch = writable(ctx, request.branch)
-    result = update(
+    update_result = update(
         repeatable(ctx, request, branch),
         branch,
         Correction(
             request.fact_id,
-            columns,
+            value_by_column,
             request.reason,
             request.expect_revision,
             first_edit(ctx, request, branch),
         ),
         origin_of(ctx, request, branch),
     )
-    return _updated(branch.name, result)
+    return _updated(branch.name, update_result)
 
 
 def _updated(branch: str, result: Edited) -> FactUpdated:
@@ -164,14 +164,16 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         first_edit=first_edit(ctx, request, branch),
     )
     repo = repeatable(ctx, request, branch)
-    result = supersede(repo, branch, replacement, writer(ctx, request, branch))
+    supersede_result = supersede(repo, branch, replacement, writer(ctx, request, branch))
     return FactSuperseded(
-        id=str(result.row["id"]),
+        id=str(supersede_result.row["id"]),
         superseded=request.fact_id,
-        created_at=show(result.at),
-        decides_held=bool(result.closed),
+        created_at=show(supersede_result.at),
+        decides_held=bool(supersede_result.closed),
         written=Written(
-            branch=branch.name, commit=result.commit, notes=_not_inherited(result.ends)
+            branch=branch.name,
+            commit=supersede_result.commit,
+            notes=_not_inherited(supersede_result.ends),
         ),
     )
 
@@ -184,10 +186,10 @@ def _not_inherited(ends: Row) -> list[str | Advice]:
             "The replaced fact {ends} {at}, and the new fact has no such end: give the new fact "
             "`{column}` with {memory_update_fact} if it has one.",
             ends=phrase_by_column[column],
-            at=show(int(end or 0)),
+            at=show(int(end_time or 0)),
             column=column,
         )
-        for column, end in ends.items()
+        for column, end_time in ends.items()
     ]
 
 
@@ -219,12 +221,12 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     branch = writable(ctx, request.branch)
     removal = Removal([request.fact_id], request.reason, first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
-    result = remove(repo, branch, removal, origin_of(ctx, request, branch))
+    remove_result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return FactRetracted(
         id=request.fact_id,
-        retracted_at=show(result.at),
-        restore={"id": request.fact_id, "to": show(result.at - 1), "branch": branch.name},
-        written=Written(branch=branch.name, commit=result.commit),
+        retracted_at=show(remove_result.at),
+        restore={"id": request.fact_id, "to": show(remove_result.at - 1), "branch": branch.name},
+        written=Written(branch=branch.name, commit=remove_result.commit),
     )
 
 
@@ -254,15 +256,15 @@ class Removed(Response):
 def remove_rows(ctx: Context, request: Remove) -> Removed:
     """Remove memories in one commit; memory_restore brings each back."""
     branch = writable(ctx, request.branch)
-    ids = list(dict.fromkeys(request.ids))
-    removal = Removal(ids, request.reason, first_edit(ctx, request, branch))
+    row_ids = list(dict.fromkeys(request.ids))
+    removal = Removal(row_ids, request.reason, first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
-    result = remove(repo, branch, removal, origin_of(ctx, request, branch))
+    remove_result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return Removed(
-        ids=ids,
-        removed_at=show(result.at),
-        before=show(result.at - 1),
-        written=Written(branch=branch.name, commit=result.commit),
+        ids=row_ids,
+        removed_at=show(remove_result.at),
+        before=show(remove_result.at - 1),
+        written=Written(branch=branch.name, commit=remove_result.commit),
     )
 
 

@@ -84,38 +84,49 @@ class Plan(Response):
 
 def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
-    source = branch_of(ctx, request.source_branch)
-    target = branch_of(ctx, request.target_branch or MAIN)
-    items = None if request.items is None else tuple(request.items)
+    source_branch = branch_of(ctx, request.source_branch)
+    target_branch = branch_of(ctx, request.target_branch or MAIN)
+    picked_ids = None if request.items is None else tuple(request.items)
     merge_request = MergeRequest(
-        source, target, request.strategy or "auto", chosen(request.choices), items
+        source_branch,
+        target_branch,
+        request.strategy or "auto",
+        chosen(request.choices),
+        picked_ids,
     )
-    result = preview(ctx.repo, merge_request, both=may_find(ctx.search), offers=True)
-    twins = possible_duplicates(ctx.search, result)
-    held_ids = [offer.item.id for offer in result.offers]
+    preview_result = preview(ctx.repo, merge_request, both=may_find(ctx.search), offers=True)
+    duplicate_pairs = possible_duplicates(ctx.search, preview_result)
+    open_item_ids = [offer.item.id for offer in preview_result.offers]
     return Plan(
-        digest=result.plan.digest,
-        merged_count=result.plan.merged_count,
-        rejected_count=result.plan.rejected_count,
-        rows=_rows(ctx, merge_request, result),
-        conflicts=conflicts_of(result.plan, ctx.clock()),
-        held=held_ids,
-        possible_duplicates=[Duplicate.from_record(t, cosine=round(t.cosine, 4)) for t in twins],
-        choices=_holding(twins) if request.hold_duplicates else [],
-        read=Read(branch=source.name, commit=result.source_commit, pending=result.pending.count),
+        digest=preview_result.plan.digest,
+        merged_count=preview_result.plan.merged_count,
+        rejected_count=preview_result.plan.rejected_count,
+        rows=_rows(ctx, merge_request, preview_result),
+        conflicts=conflicts_of(preview_result.plan, ctx.clock()),
+        held=open_item_ids,
+        possible_duplicates=[
+            Duplicate.from_record(duplicate_pair, cosine=round(duplicate_pair.cosine, 4))
+            for duplicate_pair in duplicate_pairs
+        ],
+        choices=_holding(duplicate_pairs) if request.hold_duplicates else [],
+        read=Read(
+            branch=source_branch.name,
+            commit=preview_result.source_commit,
+            pending=preview_result.pending.count,
+        ),
     )
 
 
 def _rows(ctx: Context, merge_request: MergeRequest, result: Preview) -> list[dict[str, Any]]:
     """Summarize the rows of a plan; each with its tier if the target has tiers."""
-    tiers = tiers_of(ctx.repo, merge_request.source, merge_request.target, result.plan)
-    rows = [summary(row, ctx.clock()) for row in result.plan.rows]
-    return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
+    tier_by_row = tiers_of(ctx.repo, merge_request.source, merge_request.target, result.plan)
+    row_summaries = [summary(row, ctx.clock()) for row in result.plan.rows]
+    return [row | asdict(tier_by_row[row["id"]]) if tier_by_row else row for row in row_summaries]
 
 
 def _holding(twins: list[Twin]) -> list[dict[str, Any]]:
-    ids = dict.fromkeys(twin.id for twin in twins)
-    return [ChoiceGiven(id=row_id, take="skip").model_dump(exclude_none=True) for row_id in ids]
+    row_ids = dict.fromkeys(twin.id for twin in twins)
+    return [ChoiceGiven(id=row_id, take="skip").model_dump(exclude_none=True) for row_id in row_ids]
 
 
 class HeldRequest(WriteRequest):
@@ -168,20 +179,25 @@ _DECISIONS: dict[str, Literal["taken", "edited", "dismissed"]] = {
 def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     """List what merges held back on a branch, or decide one item: take it, edit, dismiss."""
     branch = branch_of(ctx, request.branch)
-    action, written = request.action or "list", None
+    action, written_state = request.action or "list", None
     if action != "list":
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
-            raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
+            raise InvalidRequest(
+                "`id` is missing: name the held item to decide; action=list shows the ids."
+            )
         branch = writable(ctx, request.branch)
-        value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
-        decision = HeldDecision(request.id, _DECISIONS[action], value)
-        result = decide(ctx.repo, branch, decision, origin_of(ctx, request))
-        written = Written(branch=branch.name, commit=result.commit)
-    items = [_held(offer) for offer in offers(ctx.repo, branch)]
-    read = None if written else state_of(ctx, branch.name)
+        new_columns = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
+        decision = HeldDecision(request.id, _DECISIONS[action], new_columns)
+        decide_result = decide(ctx.repo, branch, decision, origin_of(ctx, request))
+        written_state = Written(branch=branch.name, commit=decide_result.commit)
+    open_items = [_held(offer) for offer in offers(ctx.repo, branch)]
+    read_state = None if written_state else state_of(ctx, branch.name)
     return HeldAnswer(
-        items=items, decided=request.id if written else None, read=read, written=written
+        items=open_items,
+        decided=request.id if written_state else None,
+        read=read_state,
+        written=written_state,
     )
 
 

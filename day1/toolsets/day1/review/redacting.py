@@ -58,8 +58,8 @@ class Redacted(Response):
 
 def redact_memory(ctx: Context, request: Redact) -> Redacted:
     """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
-    branch = branch_of(ctx, request.branch).name
-    target = look(ctx.repo, request.id)
+    branch_name = branch_of(ctx, request.branch).name
+    redaction_target = look(ctx.repo, request.id)
     if request.confirm != request.id:
         raise ConfirmationNeeded(
             "A redaction cannot be undone: this memory, all it ever said and every equal text read "
@@ -67,36 +67,38 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             f"confirm={request.id!r}.",
             confirm=request.id,
         )
-    agent = origin_of(ctx, request).agent_id
-    part_targets = other_parts(ctx.repo, target)
-    targets = [target, *part_targets] if request.whole else [target]
-    redactions = [redact(ctx.repo, item, request.reason, agent, ctx.clock()) for item in targets]
-    purged = all(redaction.purged_at is not None for redaction in redactions) and not any(
-        item.hashes for item in targets
+    agent_id = origin_of(ctx, request).agent_id
+    part_targets = other_parts(ctx.repo, redaction_target)
+    targets = [redaction_target, *part_targets] if request.whole else [redaction_target]
+    redactions = [
+        redact(ctx.repo, target, request.reason, agent_id, ctx.clock()) for target in targets
+    ]
+    is_purged = all(redaction.purged_at is not None for redaction in redactions) and not any(
+        target.hashes for target in targets
     )
     notes = ["Masked on every read, and no file of the store has the words any more."]
-    if not purged:
+    if not is_purged:
         notes = [
             "Masked on every read; the bytes are still in the store's files: purging with `day1 gc "
             "--purge-redacted` rewrites them (a store on a server: `day1 copy --purge-redacted`)."
         ]
     if part_targets and not request.whole:
         notes.append("It is a part of a longer text: `whole` redacts the other parts too.")
-    if target.kind is CONVERSATION:
+    if redaction_target.kind is CONVERSATION:
         notes.append("Its messages are memories of their own: redact each by its id.")
-    commit = ctx.repo.history.branches()[branch]
+    branch_tip = ctx.repo.history.branches()[branch_name]
     return Redacted(
         id=request.id,
         masked=True,
-        already=all(item.known is not None for item in targets),
+        already=all(target.known is not None for target in targets),
         texts=sum(len(redaction.hashes) for redaction in redactions),
         rows=sum(redaction.masked_rows for redaction in redactions),
         branches=max(redaction.branches for redaction in redactions),
-        purged=purged,
+        purged=is_purged,
         redacted_at=show(redactions[0].created_at),
-        also=sorted({row_id for item in targets for row_id in item.made}),
-        parts=[item.row_id for item in part_targets] or None,
-        written=Written(branch=branch, commit=commit, notes=notes),
+        also=sorted({row_id for target in targets for row_id in target.made}),
+        parts=[target.row_id for target in part_targets] or None,
+        written=Written(branch=branch_name, commit=branch_tip, notes=notes),
     )
 
 

@@ -43,7 +43,7 @@ class Restored(Response):
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
     branch = writable(ctx, request.branch)
-    state = _state(ctx, branch, request.to)
+    past_ref = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch.name:
         raise ConfirmationNeeded(
             f"This changes the whole branch: repeat with confirm={branch.name!r}. A snapshot is "
@@ -51,19 +51,21 @@ def restore(ctx: Context, request: Restore) -> Restored:
             confirm=branch.name,
         )
     if request.id is not None:
-        check_row(ctx.repo, branch, request.id, state)
+        check_row(ctx.repo, branch, request.id, past_ref)
     snapshot_before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
-        result = restore_branch(ctx.repo, branch, state, f"{branch.name} to {request.to}")
+        restore_result = restore_branch(
+            ctx.repo, branch, past_ref, f"{branch.name} to {request.to}"
+        )
     else:
-        result = restore_row(ctx.repo, branch, request.id, state)
-    notes = [] if result.commit else ["It was in that state already."]
-    commit = result.commit or snapshot_before.commit
+        restore_result = restore_row(ctx.repo, branch, request.id, past_ref)
+    notes = [] if restore_result.commit else ["It was in that state already."]
+    branch_tip = restore_result.commit or snapshot_before.commit
     return Restored(
-        restored_rows=result.rows,
+        restored_rows=restore_result.rows,
         snapshot_before=snapshot_before.id,
-        restored_at=show(result.at),
-        written=Written(branch=branch.name, commit=commit, notes=notes),
+        restored_at=show(restore_result.at),
+        written=Written(branch=branch.name, commit=branch_tip, notes=notes),
     )
 
 

@@ -77,21 +77,25 @@ def undo(ctx: Context, request: Undo) -> Undone:
     branch = branch_of(ctx, request.branch)
     note_token(ctx, branch)
     revert_request = RevertRequest(branch, request.commit, choices, request.expect)
-    result = revert(ctx.repo, revert_request, origin_of(ctx, request, branch))
-    notes = _notes(ctx, result) if result.done else ["Nothing was undone: all of it stays."]
-    written = Written(branch=branch.name, commit=result.tip, notes=notes)
-    return _answer(ctx, result, None, written)
+    revert_result = revert(ctx.repo, revert_request, origin_of(ctx, request, branch))
+    notes = (
+        _notes(ctx, revert_result)
+        if revert_result.done
+        else ["Nothing was undone: all of it stays."]
+    )
+    written_state = Written(branch=branch.name, commit=revert_result.tip, notes=notes)
+    return _answer(ctx, revert_result, None, written_state)
 
 
 def _answer(ctx: Context, result: Revert, read: Read | None, written: Written | None) -> Undone:
-    plan = result.plan
+    revert_plan = result.plan
     return Undone(
         reverts=result.undone.id,
         op=result.undone.op,
-        digest=plan.digest,
+        digest=revert_plan.digest,
         reverted_count=result.count,
-        rows=[_row(row, ctx.clock()) for row in plan.rows],
-        kept=conflicts_of(plan, ctx.clock()),
+        rows=[_row(row, ctx.clock()) for row in revert_plan.rows],
+        kept=conflicts_of(revert_plan, ctx.clock()),
         depends=[Depends.from_record(dependent) for dependent in result.depends],
         read=read,
         written=written,
@@ -109,19 +113,19 @@ def _row(row: PlanRow, at: int) -> dict[str, Any]:
 
 
 def _notes(ctx: Context, result: Revert) -> list[str]:
-    commit = result.undone
-    source = _source(ctx.repo, result)
-    if commit.op == "merge":
+    undone_commit = result.undone
+    source_name = _source(ctx.repo, result)
+    if undone_commit.op == "merge":
         return [
-            f"Merging {source} again brings none of this back: revert the revert, or take rows "
-            "with strategy cherry_pick."
+            f"Merging {source_name} again brings none of this back: revert the revert, or take "
+            "rows with strategy cherry_pick."
         ]
-    return [f"{source} stays closed."] if commit.op == "squash" else []
+    return [f"{source_name} stays closed."] if undone_commit.op == "squash" else []
 
 
 def _source(repo: Repository, result: Revert) -> str:
-    name = name_of(repo, str(result.undone.meta.get("source_id")))
-    return repr(name) if name else "that branch"
+    branch_name = name_of(repo, str(result.undone.meta.get("source_id")))
+    return repr(branch_name) if branch_name else "that branch"
 
 
 OPERATIONS = (Operation("memory_revert", undo, Effect.WRITE, scope="merge"),)

@@ -104,27 +104,27 @@ def review_rows(
     twins: Mapping[str, Sequence[Twin]],
 ) -> list[ReviewRow]:
     """Build a page of review rows, with one read of each side for all of them."""
-    ids = [row.id for _, row in page]
-    target_edits = _edits(repo, examined.target.name, ids)
-    source_edits = _edits(repo, examined.source.name, ids)
-    row_by_id = {row.id: row for row in examined.plan.rows}
-    tiers = tiers_of(repo, examined.source, examined.target, examined.plan)
+    row_ids = [row.id for _, row in page]
+    target_edits = _edits(repo, examined.target.name, row_ids)
+    source_edits = _edits(repo, examined.source.name, row_ids)
+    plan_row_by_id = {row.id: row for row in examined.plan.rows}
+    tier_by_row = tiers_of(repo, examined.source, examined.target, examined.plan)
     decisions_by_row: dict[str, list[DecisionShown]] = {}
     for decision in examined.review.decided:
         decisions_by_row.setdefault(decision.row_id, []).append(
             decision_shown(decision, stale=decision in examined.stale)
         )
-    characters_left, rows = _WORDS_ROOM, []
+    comparison_room, shown_rows = _WORDS_ROOM, []
     for group, row in page:
         visible_row = row_shown(row, repo.clock())
-        before, after = _texts(visible_row)
-        characters_left -= len(before) * len(after)
-        rows.append(
+        old_text, new_text = _texts(visible_row)
+        comparison_room -= len(old_text) * len(new_text)
+        shown_rows.append(
             ReviewRow(
                 id=row.id,
                 type=row.kind.name,
                 group=group,
-                effect=row_by_id.get(row.id, row).effect,
+                effect=plan_row_by_id.get(row.id, row).effect,
                 seen=fingerprint(row, WHOLE),
                 base=_columns(visible_row, visible_row.base),
                 ours=_columns(visible_row, visible_row.target),
@@ -132,40 +132,44 @@ def review_rows(
                 merged=_columns(visible_row, visible_row.brought) if row.joined else None,
                 clashes=dict(row.held),
                 belongs_to=row.belongs_to,
-                words=_words(before, after) if characters_left >= 0 else None,
+                words=_words(old_text, new_text) if comparison_room >= 0 else None,
                 ours_by=_by(row, row.target, target_edits.get(row.id, ()), examined.target.name),
                 theirs_by=_by(row, row.source, source_edits.get(row.id, ()), examined.source.name),
                 decisions=decisions_by_row.get(row.id, []),
                 held=_held(examined, row.id),
                 twins=[
-                    TwinShown(id=t.other_id, text=t.other_text, cosine=round(t.cosine, 4))
-                    for t in twins.get(row.id, ())
+                    TwinShown(id=twin.other_id, text=twin.other_text, cosine=round(twin.cosine, 4))
+                    for twin in twins.get(row.id, ())
                 ],
-                tier=tiers[row.id].tier if row.id in tiers else None,
-                why=tiers[row.id].why if row.id in tiers else None,
+                tier=tier_by_row[row.id].tier if row.id in tier_by_row else None,
+                why=tier_by_row[row.id].why if row.id in tier_by_row else None,
             )
         )
-    return rows
+    return shown_rows
 
 
 def decision_shown(decision: Decision, *, stale: bool = False) -> DecisionShown:
     """Convert a decision to its shown form."""
-    value = shown_columns(decision.value) if isinstance(decision.value, dict) else None
+    shown_value = shown_columns(decision.value) if isinstance(decision.value, dict) else None
     return DecisionShown.from_record(
-        decision, id=decision.row_id, value=value, at=show(decision.at), stale=stale
+        decision, id=decision.row_id, value=shown_value, at=show(decision.at), stale=stale
     )
 
 
 def _columns(row: PlanRow, side: Row | None) -> dict[str, Any] | None:
-    return None if side is None else shown_columns({c: side[c] for c in row.kind.group(WHOLE)})
+    return (
+        None
+        if side is None
+        else shown_columns({column: side[column] for column in row.kind.group(WHOLE)})
+    )
 
 
 def _texts(row: PlanRow) -> tuple[str, str]:
     """Return the two texts to compare; both empty if a side has no text."""
-    column, before = row.kind.text, row.target or row.base
-    if column is None or before is None or row.brought is None:
+    text_column, old_row = row.kind.text, row.target or row.base
+    if text_column is None or old_row is None or row.brought is None:
         return "", ""
-    return str(before[column] or ""), str(row.brought[column] or "")
+    return str(old_row[text_column] or ""), str(row.brought[text_column] or "")
 
 
 def _words(before: str, after: str) -> list[tuple[str, str]] | None:
@@ -185,7 +189,11 @@ def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> Wr
     if side is None:  # who removed it
         edits_of_value = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
     else:
-        edits_of_value = [e for e in edits if e["cell"] != WHOLE and _holds(row, side, e)]
+        edits_of_value = [
+            value_edit
+            for value_edit in edits
+            if value_edit["cell"] != WHOLE and _holds(row, side, value_edit)
+        ]
     last_change = edits_of_value[-1] if edits_of_value else side
     if last_change is None:
         return None
@@ -204,12 +212,12 @@ def _holds(row: PlanRow, side: Row, edit: Row) -> bool:
 
 
 def _text_or_none(row: Row, column: str) -> str | None:
-    value = row.get(column)
-    return None if value is None else str(value)
+    cell = row.get(column)
+    return None if cell is None else str(cell)
 
 
 def _held(examined: Examined, row_id: str) -> list[HeldCell]:
     return [
-        HeldCell.from_record(item, held_at=show(item.created_at))
-        for item in examined.held.get(row_id, ())
+        HeldCell.from_record(held_item, held_at=show(held_item.created_at))
+        for held_item in examined.held.get(row_id, ())
     ]

@@ -23,7 +23,7 @@ from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
 from day1.toolsets.shared.answers import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
-"""The possible duplicates of a review for which none were searched."""
+"""An empty map of possible duplicates, for a review in which nobody searched for them."""
 _MAX_SHOWN: Final = 50
 _GROUPS = {
     "conflicts": ("conflict", "conflicts"),
@@ -33,7 +33,7 @@ _GROUPS = {
     "changed": ("changed", "changed"),
     "removed": ("removed", "removed"),
 }
-"""Group -> its name after the number 1, and after other numbers."""
+"""Group of rows -> its singular and its plural in a summary."""
 
 
 class CellLeft(Response):
@@ -103,7 +103,7 @@ class ReviewState(ReviewItem):
 
 
 def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
-    """Plan an open review again; None if it is not open or a branch is deleted.
+    """Compute the present merge plan of a review; None if it is not open or lost a branch.
 
     With `both` the changes of the target are read too, to find duplicates.
     """
@@ -118,8 +118,12 @@ def in_short(
     examined: Examined | None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
-    """Return the fields of `ReviewItem`, with a plan only if `look` returned one."""
-    counts = {} if examined is None else {g: len(rs) for g, rs in grouped(examined, twins).items()}
+    """Return the fields of `ReviewItem`; `examined` is the review's plan, None without a plan."""
+    count_by_group = (
+        {}
+        if examined is None
+        else {group: len(group_rows) for group, group_rows in grouped(examined, twins).items()}
+    )
     closed_at = review.closed_at
     return {
         "id": review.id,
@@ -130,8 +134,10 @@ def in_short(
         "status": review.status,
         "opened_by": review.opened_by,
         "created_at": show(review.created_at),
-        "summary": _outcome(ctx, review) if examined is None else _outlook(examined, counts),
-        "counts": counts,
+        "summary": _outcome(ctx, review)
+        if examined is None
+        else _outlook(examined, count_by_group),
+        "counts": count_by_group,
         "decided": len(review.decisions),
         "closed_by": review.closed_by,
         "closed_at": None if closed_at is None else show(closed_at),
@@ -148,33 +154,53 @@ def in_full(
 ) -> dict[str, Any]:
     """Return the fields of `ReviewState` for the caller."""
     examined = examined or look(ctx, review)
-    short_review = in_short(ctx, review, examined, twins)
+    short_fields = in_short(ctx, review, examined, twins)
     if examined is None:
-        target = ctx.repo.ledger.record(Branch, review.target_id)
-        is_present = target is not None and target.retired_tip is None
-        read_state = state_of(ctx, target.name if target is not None and is_present else MAIN)
-        no_plan: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
-        no_plan |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
-        no_plan |= {"approvals": [_approval(item, counts=False) for item in review.approved]}
-        return {**short_review, **no_plan, "read": read_state}
+        target_branch = ctx.repo.ledger.record(Branch, review.target_id)
+        has_target_branch = target_branch is not None and target_branch.retired_tip is None
+        read_state = state_of(
+            ctx, target_branch.name if target_branch is not None and has_target_branch else MAIN
+        )
+        empty_plan_fields: dict[str, Any] = {
+            "undecided": [],
+            "stale": [],
+            "requires": [],
+            "missing": {},
+        }
+        empty_plan_fields |= {
+            "digest": None,
+            "undecided_count": 0,
+            "can_merge": False,
+            "tier": None,
+        }
+        empty_plan_fields |= {
+            "approvals": [_approval(approval, counts=False) for approval in review.approved]
+        }
+        return {**short_fields, **empty_plan_fields, "read": read_state}
     merger = Merger(ctx.caller.access.token_id, review, examined.choices, examined.plan.digest)
-    missing = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
-    undecided = examined.undecided
-    approvals = counted(ctx.repo, examined)
+    missing_requirements = lacking(
+        ctx.repo, merger, examined.source, examined.target, examined.plan
+    )
+    undecided_cells = examined.undecided
+    counted_approvals = counted(ctx.repo, examined)
     return {
-        **short_review,
+        **short_fields,
         "digest": examined.plan.digest,
         "undecided": [
             CellLeft(id=row.id, cell=cell, reason=row.held[cell])
-            for row, cell in undecided[:_MAX_SHOWN]
+            for row, cell in undecided_cells[:_MAX_SHOWN]
         ],
-        "undecided_count": len(undecided),
-        "stale": [decision_shown(item, stale=True) for item in examined.stale],
+        "undecided_count": len(undecided_cells),
+        "stale": [decision_shown(decision, stale=True) for decision in examined.stale],
         "requires": list(examined.target.protection),
-        "missing": missing,
-        "can_merge": examined.merges and not (missing or examined.stale or examined.closed),
-        "tier": _tier(ctx.repo, examined, len(approvals)),
-        "approvals": [_approval(item, counts=item in approvals) for item in review.approved],
+        "missing": missing_requirements,
+        "can_merge": examined.merges
+        and not (missing_requirements or examined.stale or examined.closed),
+        "tier": _tier(ctx.repo, examined, len(counted_approvals)),
+        "approvals": [
+            _approval(approval, counts=approval in counted_approvals)
+            for approval in review.approved
+        ],
         "read": Read(
             branch=examined.source.name,
             commit=examined.seen.source_commit,
@@ -200,30 +226,36 @@ def _approval(approval: Approval, *, counts: bool) -> ApprovalShown:
 
 def _outlook(examined: Examined, counts: dict[str, int]) -> str | Advice:
     """Say in one sentence what merging an open review would do."""
-    source, target = examined.source.name, examined.target.name
+    source_name, target_name = examined.source.name, examined.target.name
     if examined.closed:
         return Advice(
             "{branch} is closed, so nothing can be merged: {review_close} closes this.",
             branch=examined.closed.name,
         )
     if not (any(counts.values()) or examined.merges):
-        return f"{target} has all of {source} already: nothing is left to merge."
-    parts = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
+        return f"{target_name} has all of {source_name} already: nothing is left to merge."
+    summary_parts = [
+        f"{row_count:,} {_GROUPS[group][row_count != 1]}"
+        for group, row_count in counts.items()
+        if row_count
+    ]
     undecided_count = len(examined.undecided)
-    parts += [f"{undecided_count:,} undecided"] if undecided_count else []
-    parts += [f"{len(examined.stale):,} stale"] if examined.stale else []
-    return f"{source} into {target}: {', '.join(parts) or 'nothing that shows'}."
+    summary_parts += [f"{undecided_count:,} undecided"] if undecided_count else []
+    summary_parts += [f"{len(examined.stale):,} stale"] if examined.stale else []
+    return f"{source_name} into {target_name}: {', '.join(summary_parts) or 'nothing that shows'}."
 
 
 def _outcome(ctx: Context, review: Review) -> str | Advice:
     """Say in one sentence how a review ended."""
-    source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
+    source_name, target_name = (
+        name_of(ctx.repo, branch_id) for branch_id in (review.source_id, review.target_id)
+    )
     if review.status == "closed":
-        return f"{source} into {target}: closed without merging."
-    record = ctx.repo.ledger.record(MergeRecord, review.merge_id or "")
-    if record is not None:
+        return f"{source_name} into {target_name}: closed without merging."
+    merge_record = ctx.repo.ledger.record(MergeRecord, review.merge_id or "")
+    if merge_record is not None:
         return (
-            f"{source} into {target}: merged {record.merged_count:,}, "
-            f"held {record.rejected_count:,}."
+            f"{source_name} into {target_name}: merged {merge_record.merged_count:,}, "
+            f"held {merge_record.rejected_count:,}."
         )
-    return reviews.gone(ctx.repo, review) or f"{source} into {target}: merged."
+    return reviews.gone(ctx.repo, review) or f"{source_name} into {target_name}: merged."

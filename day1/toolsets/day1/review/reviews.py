@@ -54,10 +54,15 @@ class ReviewOpen(WriteRequest):
 
 def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     """Open a review of what merging source into target would do, or return the open one."""
-    opener = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
-    both = (branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN))
+    agent_and_token = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
+    source_and_target = (
+        branch_of(ctx, request.source_branch),
+        branch_of(ctx, request.target_branch or MAIN),
+    )
     title_and_description = (request.title, request.description)
-    opened_review = reviews.open_review(ctx.repo, both, title_and_description, opener, ctx.clock())
+    opened_review = reviews.open_review(
+        ctx.repo, source_and_target, title_and_description, agent_and_token, ctx.clock()
+    )
     return ReviewState(**in_full(ctx, opened_review))
 
 
@@ -85,18 +90,18 @@ class Reviews(Response):
 def review_list(ctx: Context, request: ReviewList) -> Reviews:
     """Reviews with what each would do, newest first."""
     status = request.status or "open"
-    wanted_status = None if status == "all" else status
-    branch = None if request.branch is None else branch_of(ctx, request.branch)
-    matches = reviews.reviews(ctx.repo, wanted_status, branch)
+    status_filter = None if status == "all" else status
+    branch_filter = None if request.branch is None else branch_of(ctx, request.branch)
+    matching_reviews = reviews.reviews(ctx.repo, status_filter, branch_filter)
     limit = request.limit or 20
-    items = []
-    for review in matches[:limit]:
+    review_items = []
+    for review in matching_reviews[:limit]:
         examined_review = look(ctx, review)
-        items.append(ReviewItem(**in_short(ctx, review, examined_review)))
+        review_items.append(ReviewItem(**in_short(ctx, review, examined_review)))
     read_state = state_of(ctx, request.branch or active_or_none(ctx))
-    if len(matches) > limit:
-        read_state.notes.append(f"{len(matches) - limit} more are older: raise `limit`.")
-    return Reviews(result=items, read=read_state)
+    if len(matching_reviews) > limit:
+        read_state.notes.append(f"{len(matching_reviews) - limit} more are older: raise `limit`.")
+    return Reviews(result=review_items, read=read_state)
 
 
 class ReviewShow(Request):
@@ -126,25 +131,31 @@ class ReviewShown(ReviewState):
 def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     """What a review would merge now: three sides of each row, authors, decisions, what is left."""
     review = find_review(ctx.repo, request.review_id)
-    examined = look(ctx, review, both=may_find(ctx.search))
+    examined_review = look(ctx, review, both=may_find(ctx.search))
     twins_by_row = dict[str, list[Twin]]()
-    if examined is not None:
-        for twin in possible_duplicates(ctx.search, examined.seen):
+    if examined_review is not None:
+        for twin in possible_duplicates(ctx.search, examined_review.seen):
             twins_by_row.setdefault(twin.id, []).append(twin)
     offset, limit = request.offset or 0, request.limit or _MAX_SHOWN
-    all_rows = (
+    group_and_row_pairs = (
         []
-        if examined is None
-        else [(g, r) for g, rs in grouped(examined, twins_by_row).items() for r in rs]
+        if examined_review is None
+        else [
+            (group, row)
+            for group, group_rows in grouped(examined_review, twins_by_row).items()
+            for row in group_rows
+        ]
     )
-    page = all_rows[offset : offset + limit]
+    page_pairs = group_and_row_pairs[offset : offset + limit]
     return ReviewShown(
-        **in_full(ctx, review, examined, twins_by_row),
-        rows=[] if examined is None else review_rows(ctx.repo, examined, page, twins_by_row),
+        **in_full(ctx, review, examined_review, twins_by_row),
+        rows=[]
+        if examined_review is None
+        else review_rows(ctx.repo, examined_review, page_pairs, twins_by_row),
         offset=offset,
-        total=len(all_rows),
+        total=len(group_and_row_pairs),
         decisions=[]
-        if examined is not None
+        if examined_review is not None
         else [decision_shown(decision) for decision in review.decided],
     )
 
@@ -168,7 +179,7 @@ class Decided(Request):
     seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
 
     def given(self) -> NewDecision:
-        """Convert the decision for the service."""
+        """Convert the decision to the `NewDecision` that the service takes."""
         cell = self.cell or WHOLE
         if self.take == "clear":
             return NewDecision(self.id, cell, None)
@@ -191,7 +202,7 @@ class ReviewDecide(WriteRequest):
 
 def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
     """Decide rows or cells: ours keeps the target's side, skip holds, clear takes back."""
-    examined = reviews.decide(
+    examined_review = reviews.decide(
         ctx.repo,
         find_review(ctx.repo, request.review_id),
         [decision.given() for decision in request.decisions],
@@ -199,8 +210,8 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
         ctx.clock(),
     )
     if any(decision.take in OWN for decision in request.decisions):
-        note_token(ctx, examined.target)
-    return ReviewState(**in_full(ctx, examined.review, examined))
+        note_token(ctx, examined_review.target)
+    return ReviewState(**in_full(ctx, examined_review.review, examined_review))
 
 
 class ReviewMerge(WriteRequest):
@@ -238,20 +249,20 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     earlier_merge = _merged_before(ctx, request, review)
     if earlier_merge is not None:
         return _merged(ctx, earlier_merge, held_by(ctx, earlier_merge), [BY_REQUEST])
-    result = reviews.merge_review(
+    merge_result = reviews.merge_review(
         repo,
         review,
         (request.strategy or "auto", request.expect),
         (origin_of(ctx, request), ctx.caller.access.token_id),
         ctx.clock(),
     )
-    record = result.record
-    undo_step = Step("memory_revert", {"commit": record.id}, whole=True)
+    merge_record = merge_result.record
+    undo_step = Step("memory_revert", {"commit": merge_record.id}, whole=True)
     notes = [Advice("{undo} undoes it.", undo=undo_step)]
-    if record.rejected_count:
-        held_count = record.rejected_count
+    if merge_record.rejected_count:
+        held_count = merge_record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held_count))
-    return _merged(ctx, record, conflicts_of(result.plan, ctx.clock()), notes)
+    return _merged(ctx, merge_record, conflicts_of(merge_result.plan, ctx.clock()), notes)
 
 
 def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
@@ -293,8 +304,8 @@ class ReviewClose(WriteRequest):
 def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
     """Close a review without merging; its decisions stay readable."""
     review = find_review(ctx.repo, request.review_id)
-    agent = origin_of(ctx, request).agent_id
-    closed_review = reviews.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
+    agent_id = origin_of(ctx, request).agent_id
+    closed_review = reviews.close_review(ctx.repo, review, agent_id, request.reason, ctx.clock())
     return ReviewState(**in_full(ctx, closed_review))
 
 

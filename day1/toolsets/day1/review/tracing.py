@@ -71,15 +71,15 @@ class RowHistory(Response):
 def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     """All versions of a memory across merges, newest first: who made them, when and where."""
     branch = branch_of(ctx, request.branch)
-    traced, versions = history(ctx.repo, branch, request.id)
+    traced_row, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
     secret_mark = _mark([version.row for version in versions], ctx.clock())
     return RowHistory(
         id=request.id,
-        type=traced.kind.name,
-        versions=[_version(traced, version, secret_mark) for version in versions[:limit]],
+        type=traced_row.kind.name,
+        versions=[_version(traced_row, version, secret_mark) for version in versions[:limit]],
         left_out=max(0, len(versions) - limit),
-        read=_read(branch, traced),
+        read=_read(branch, traced_row),
     )
 
 
@@ -100,13 +100,13 @@ def _read(branch: Branch, traced: Traced) -> Read:
 
 
 def _version(traced: Traced, version: Version, mark: str | None) -> VersionShown:
-    commit, writer = version.commit, _writer(version)
+    commit, writer_row = version.commit, _writer(version)
     agents: Any = commit.meta.get("agents", ()) if commit else ()
     return VersionShown(
         how=version.how,
         at=show(version.at),
         cells=list(version.cells),
-        agent_id=None if writer is None else text_of(writer["agent_id"]),
+        agent_id=None if writer_row is None else text_of(writer_row["agent_id"]),
         reason=None if version.edit is None else text_of(version.edit["reason"]),
         commit=None if commit is None else commit.id,
         op=None if commit is None else commit.op,
@@ -123,8 +123,8 @@ def _writer(version: Version) -> Row | None:
 
 
 def _row(traced: Traced, version: Row, mark: str | None) -> dict[str, Any]:
-    row = veiled(without_words(traced.kind, version, mark), traced.veil) or {}
-    return shown(traced.kind, row)
+    visible_row = veiled(without_words(traced.kind, version, mark), traced.veil) or {}
+    return shown(traced.kind, visible_row)
 
 
 def _name(branch: Branch | None) -> str | None:
@@ -206,35 +206,43 @@ class RowBlame(Response):
 def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     """Who wrote each part of a memory, when, on which branch, and by which merges it came."""
     branch = branch_of(ctx, request.branch)
-    traced, cells = blame(ctx.repo, branch, request.id)
-    row = traced.row or {}
+    traced_row, cell_blames = blame(ctx.repo, branch, request.id)
+    blamed_row = traced_row.row or {}
     visible_row = (
-        veiled(without_words(traced.kind, row, mark_of(ctx.clock(), row)), traced.veil) or {}
+        veiled(
+            without_words(traced_row.kind, blamed_row, mark_of(ctx.clock(), blamed_row)),
+            traced_row.veil,
+        )
+        or {}
     )
     return RowBlame(
         id=request.id,
-        type=traced.kind.name,
-        revision=revision(traced.kind, row),
-        cells=[_cell(traced, visible_row, cell) for cell in cells],
+        type=traced_row.kind.name,
+        revision=revision(traced_row.kind, blamed_row),
+        cells=[_cell(traced_row, visible_row, cell_blame) for cell_blame in cell_blames],
         lines=_lines(ctx, branch, request.id) if request.lines else None,
-        read=_read(branch, traced),
+        read=_read(branch, traced_row),
     )
 
 
 def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
-    traced, versions = history(ctx.repo, branch, row_id)
-    if traced.hidden or traced.veil or _mark([v.row for v in versions], ctx.clock()) is not None:
+    traced_row, versions = history(ctx.repo, branch, row_id)
+    if (
+        traced_row.hidden
+        or traced_row.veil
+        or _mark([row_version.row for row_version in versions], ctx.clock()) is not None
+    ):
         return []
     line_runs: list[LinesBlame] = []
-    numbered_lines = enumerate(line_versions(traced.kind, versions), start=1)
-    for version, run in groupby(numbered_lines, key=itemgetter(1)):
-        numbers = [number for number, _ in run]
-        writer = _writer(version)
+    numbered_lines = enumerate(line_versions(traced_row.kind, versions), start=1)
+    for version, line_run in groupby(numbered_lines, key=itemgetter(1)):
+        line_numbers = [line_number for line_number, _ in line_run]
+        writer_row = _writer(version)
         line_runs.append(
             LinesBlame(
-                first=numbers[0],
-                last=numbers[-1],
-                agent_id=None if writer is None else text_of(writer["agent_id"]),
+                first=line_numbers[0],
+                last=line_numbers[-1],
+                agent_id=None if writer_row is None else text_of(writer_row["agent_id"]),
                 at=show(version.at),
                 branch=_name(version.branch),
                 commit=None if version.commit is None else version.commit.id,
@@ -244,22 +252,22 @@ def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
 
 
 def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
-    writer, commit = cell.writer, cell.commit
-    columns = {c: visible_row[c] for c in traced.kind.group(cell.cell)}
+    writer_row, commit = cell.writer, cell.commit
+    value_by_column = {column: visible_row[column] for column in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,
-        value=shown_columns(columns),
+        value=shown_columns(value_by_column),
         edited=cell.edited,
-        agent_id=text_of(writer["agent_id"]),
-        session_id=text_of(writer["session_id"]),
-        task_id=text_of(writer["task_id"]),
-        source=text_of(writer["source"]),
-        at=show(int(writer["created_at"] or 0)),
-        reason=text_of(writer["reason"]) if cell.edited else None,
+        agent_id=text_of(writer_row["agent_id"]),
+        session_id=text_of(writer_row["session_id"]),
+        task_id=text_of(writer_row["task_id"]),
+        source=text_of(writer_row["source"]),
+        at=show(int(writer_row["created_at"] or 0)),
+        reason=text_of(writer_row["reason"]) if cell.edited else None,
         branch=_name(cell.branch),
         commit=None if commit is None else commit.id,
         op=None if commit is None else commit.op,
-        merges=[_merge(passage) for passage in cell.passages],
+        merges=[_merge(merge_passage) for merge_passage in cell.passages],
     )
 
 
