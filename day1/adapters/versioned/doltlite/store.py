@@ -14,10 +14,11 @@ from day1.adapters.flock import WriteLock
 from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
-from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
+from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dbapi.library import engine_version
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
+from day1.adapters.versioned.doltlite.file_checks import away, check_tables
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
 from day1.adapters.versioned.history import author_of, encode
 from day1.adapters.versioned.store import SqlStore
