@@ -27,6 +27,12 @@ class StoreSettings(_Section):
         "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE; default: the store's folder.",
     )
     wait_s: float = Field(10.0, gt=0, le=600, description="Seconds to wait for another writer.")
+    cache_mb: int = Field(
+        192,
+        ge=16,
+        le=65_536,
+        description="MB of a folder's pages that all connections of a process keep together.",
+    )
     compact: bool = Field(
         default=True,
         description="Let a server give back unused space if that takes at most half of `wait_s`.",

@@ -120,7 +120,9 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
         from day1.adapters.archive.rewriting import clear
 
         clear(folder)
-    store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
+    store = DoltLiteStore(
+        folder, clock, read_only=read_only, wait_s=wait_s, cache_mb=settings.store.cache_mb
+    )
     opened.callback(store.close)
     file_locks = FileLocks(folder, wait_s)
     ledger = open_ledger(folder, file_locks, read_only=read_only, wait_s=wait_s)

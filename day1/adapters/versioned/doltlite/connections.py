@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.dialects import registry
@@ -44,14 +45,18 @@ READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 """A cheap read of a table, after which a connection knows other processes' commits."""
 _STATES = 32
 """Maximum number of branches and commits with open connections, of about 1 MB each."""
-_CACHE = "PRAGMA cache_size = -16384"
-"""The statement that limits the cache of a connection to 16 MB instead of 64. A reader of a large
-store reads each row once, and each connection of each process would keep them."""
+CACHE_MB = 192
+"""MB of pages that all connections of a process keep together, unless a setting says otherwise."""
+_MOST_KIB = 16_384
+"""Maximum KiB of pages that a connection keeps; the engine's own limit is 64 MB. A reader of a
+large store reads each row once, and each connection of each process would keep them."""
+_LEAST_KIB = 1_024
+"""KiB of pages that a connection may keep in any case."""
 LARGE_CACHE = "PRAGMA cache_size = -131072"
 """The statement that raises the cache of a connection that merges to 128 MB; its `info` then has
 this key. The engine reads three states of a table and the merged one, and reads pages several times
 if they do not fit. The branch of the last merge keeps the cache, since the next merge is most often
-into it too."""
+into it too; `CACHE_MB` does not include it."""
 _GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
 """The engine's code for a write to a busy branch, and also to a deleted branch."""
 
@@ -75,6 +80,27 @@ class SqlAlchemyDialect(SQLiteDialect_pysqlite):
 registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)
 
 
+class PageCaches:
+    """Divides the memory for pages of a store among the connections of a process."""
+
+    def __init__(self, total_kib: int) -> None:
+        """Let all connections keep at most so many KiB, but each at least `_LEAST_KIB`."""
+        self._total_kib = total_kib
+        self._kib_by_connection = WeakKeyDictionary[driver.Connection, int]()
+        self._guard = threading.Lock()
+
+    def limit(self, connection: driver.Connection) -> None:
+        """Let a connection keep an equal part, or what is free if that is less."""
+        with self._guard:
+            present_kib = self._kib_by_connection.get(connection, 0)
+            free_kib = self._total_kib - sum(self._kib_by_connection.values()) + present_kib
+            equal_kib = self._total_kib // (len(self._kib_by_connection) + (not present_kib))
+            kib = max(_LEAST_KIB, min(_MOST_KIB, equal_kib, free_kib))
+            self._kib_by_connection[connection] = kib
+        if kib != present_kib:
+            connection.execute(f"PRAGMA cache_size = -{kib}")
+
+
 class DoltLiteConnections(Connections):
     """Connections to the branches and commits of a DoltLite file."""
 
@@ -84,9 +110,10 @@ class DoltLiteConnections(Connections):
     """True: another connection reads a table of 100,000 rows anew in 100 ms."""
 
     def __init__(
-        self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
+        self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float, cache_mb: int
     ) -> None:
         """Set the DoltLite file and the lock of its writers; open no connection yet."""
+        self._caches = PageCaches(cache_mb * 1024)
         self.path = path
         self.lock = lock
         self._read_only = read_only
@@ -158,7 +185,7 @@ class DoltLiteConnections(Connections):
                 mode="ro" if self._read_only else "rw",
                 busy_timeout_ms=self._busy_ms,
             )
-            driver_connection.execute(_CACHE)
+            self._caches.limit(driver_connection)
             return driver_connection
 
         return create_engine(
@@ -258,6 +285,8 @@ class DoltLiteConnections(Connections):
             driver_connection: Any = connection.connection.driver_connection
             try:
                 driver_connection.rollback()
+                if LARGE_CACHE not in connection.info:
+                    self._caches.limit(driver_connection)
             except driver.Error:
                 connection.invalidate()
         with suppress(StoreUnavailable):  # the work itself has succeeded

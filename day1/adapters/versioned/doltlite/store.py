@@ -14,7 +14,7 @@ from day1.adapters.flock import WriteLock
 from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
-from day1.adapters.versioned.doltlite.connections import DoltLiteConnections
+from day1.adapters.versioned.doltlite.connections import CACHE_MB, DoltLiteConnections
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dbapi.library import engine_version
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
@@ -43,7 +43,13 @@ class DoltLiteStore(SqlStore):
     _connections: DoltLiteConnections
 
     def __init__(
-        self, folder: Path, clock: Clock, *, read_only: bool = False, wait_s: float = 10.0
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        wait_s: float = 10.0,
+        cache_mb: int = CACHE_MB,
     ) -> None:
         """Open an existing store.
 
@@ -60,7 +66,7 @@ class DoltLiteStore(SqlStore):
             )
         write_lock = WriteLock(folder / LOCK_FILE, wait_s)
         self._connections = DoltLiteConnections(
-            file_path, write_lock, read_only=read_only, busy_timeout_s=wait_s
+            file_path, write_lock, read_only=read_only, busy_timeout_s=wait_s, cache_mb=cache_mb
         )
         dialect = DoltLiteDialect()
         history = DoltLiteHistory(self._connections, dialect)

@@ -1,0 +1,79 @@
+"""All connections of a process share the memory for pages of a store."""
+
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from day1.adapters.versioned.doltlite.connections import PageCaches
+from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from tests.suites.memory import Clock
+
+
+class Opened:
+    """A connection that records the size of its cache in KiB."""
+
+    kib = 0
+
+    def execute(self, statement: str) -> None:
+        self.kib = -int(statement.removeprefix("PRAGMA cache_size = "))
+
+
+@pytest.fixture
+def caches() -> PageCaches:
+    return PageCaches(64 * 1024)
+
+
+def limited(caches: PageCaches, *connections: Any) -> list[int]:
+    for connection in connections:
+        caches.limit(connection)
+    return [connection.kib for connection in connections]
+
+
+def test_a_few_connections_keep_all_that_one_may_keep(caches: PageCaches) -> None:
+    assert limited(caches, *(Opened() for _ in range(4))) == [16_384] * 4
+
+
+def test_many_connections_keep_equal_parts_once_each_was_used(caches: PageCaches) -> None:
+    connections = [Opened() for _ in range(32)]
+    limited(caches, *connections)
+    assert sum(connection.kib for connection in connections) <= (64 + 32) * 1024
+    limited(caches, *connections)
+    assert set(limited(caches, *connections)) == {2_048}
+
+
+def test_each_connection_keeps_one_mb_in_any_case(caches: PageCaches) -> None:
+    connections = [Opened() for _ in range(200)]
+    limited(caches, *connections)
+    assert set(limited(caches, *connections)) == {1_024}
+
+
+def test_closed_connections_give_their_part_back(caches: PageCaches) -> None:
+    connections = [Opened() for _ in range(32)]
+    limited(caches, *connections)
+    last = connections.pop()
+    connections.clear()
+    assert limited(caches, last) == [16_384]
+
+
+def test_an_unchanged_part_asks_the_engine_nothing(caches: PageCaches) -> None:
+    connection = Mock()
+    limited(caches, connection, connection, connection)
+    connection.execute.assert_called_once_with("PRAGMA cache_size = -16384")
+
+
+def test_the_connections_of_a_store_share_its_setting(tmp_path: Any) -> None:
+    DoltLiteStore.create(tmp_path, lambda: 1)
+    store = DoltLiteStore(tmp_path, Clock(), cache_mb=16)
+    connections = store._connections
+    with connections.on_branch("main") as first, connections.on_branch("main") as second:
+        assert cache_kib(first) + cache_kib(second) == 16_384 + 1_024
+    with connections.on_branch("main") as first, connections.on_branch("main") as second:
+        assert cache_kib(first) + cache_kib(second) <= 16_384 + 1_024
+    with connections.on_branch("main") as first, connections.on_branch("main") as second:
+        assert {cache_kib(first), cache_kib(second)} == {8_192}
+    store.close()
+
+
+def cache_kib(connection: Any) -> int:
+    return -int(connection.exec_driver_sql("PRAGMA cache_size").scalar_one())
