@@ -29,11 +29,18 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
     part = part_in(row)
     if part is None:
         return None
-    ids = [row_id for row_id in (part.before, part.after) if row_id is not None]
-    key = "id" if row["id"] in part.ids else "origin_id"  # a copied conversation has ids of its own
-    same_conversation = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
-    query = replace(shown, equal={**shown.equal, **same_conversation}, among={key: ids})
-    id_by_key = {
-        text_of(neighbour[key]): text_of(neighbour["id"]) for neighbour in reading.find(kind, query)
+    neighbour_ids = [row_id for row_id in (part.before, part.after) if row_id is not None]
+    id_column = (
+        "id" if row["id"] in part.ids else "origin_id"
+    )  # a copied conversation has ids of its own
+    conversation_condition = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
+    query = replace(
+        shown, equal={**shown.equal, **conversation_condition}, among={id_column: neighbour_ids}
+    )
+    neighbour_id_by_key = {
+        text_of(neighbour[id_column]): text_of(neighbour["id"])
+        for neighbour in reading.find(kind, query)
     }
-    return Around(str(part), id_by_key.get(part.before), id_by_key.get(part.after))
+    return Around(
+        str(part), neighbour_id_by_key.get(part.before), neighbour_id_by_key.get(part.after)
+    )
