@@ -90,7 +90,9 @@ def look(
         base_commit = target_reading.merge_base(
             source_reading.tip
         )  # the older state: it was opened first
-        plan, sides, held = plan_of(repo, request, base_commit, (source_reading, target_reading))
+        plan, sides, held_items = plan_of(
+            repo, request, base_commit, (source_reading, target_reading)
+        )
         return Preview(
             plan,
             base_commit,
@@ -98,9 +100,9 @@ def look(
             target_reading.tip,
             source_reading.pending,
             sides,
-            held,
+            held_items,
             target_reading.changes(base_commit) if both and sides.changes.get(FACT.table) else {},
-            tuple(offers_of(repo, target_reading, held, {request.source.id: source_reading}))
+            tuple(offers_of(repo, target_reading, held_items, {request.source.id: source_reading}))
             if offers
             else (),
         )
@@ -144,7 +146,7 @@ def plan_of(
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
     held_items = _held(source_reading, target_reading, coming_rows, picks=bool(request.items))
     picked_ids = None if request.items is None else _items(source_reading, request.items, changes)
-    named_row_ids = {i.row_id for i in (*held_items.target, *held_items.source)} | set(
+    named_row_ids = {item.row_id for item in (*held_items.target, *held_items.source)} | set(
         picked_ids or ()
     )
     named_row_ids |= {choice.row_id for choice in request.choices}

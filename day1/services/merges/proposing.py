@@ -99,9 +99,9 @@ def _plan_without_approval(
             return pick_plan
         source_row_by_id = {row.id: row.source or {} for row in pick_plan.rows}
         remaining_ids = tuple(
-            i
-            for i in pick_ids
-            if ids_needing_approval.isdisjoint(follow_supersession([i], source_row_by_id))
+            row_id
+            for row_id in pick_ids
+            if ids_needing_approval.isdisjoint(follow_supersession([row_id], source_row_by_id))
         )
         pick_ids = remaining_ids if len(remaining_ids) < len(pick_ids) else ()
     return None

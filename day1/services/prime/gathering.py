@@ -94,17 +94,17 @@ def prime_of(
     if has_held_items:
         with repo.store.reading(ref) as reading:
             situation = replace(situation, held=len(offers_on(repo, reading)))
-    text = prime_text(situation, max_characters)
+    shown_text = prime_text(situation, max_characters)
     return Prime(
         branch.name,
         space,
         situation.commit,
         situation.pending,
         now,
-        text,
+        shown_text,
         tuple(sorted(pinned_ids)),
         tuple(evergreen_ids),
-        ends_of(text, facts),
+        ends_of(shown_text, facts),
     )
 
 
@@ -223,7 +223,9 @@ def _task(repo: Repository, branch: Branch) -> str | None:
     objectives = repo.ledger.records(Objective, task_id=task.id)
     completed_count = sum(objective.status == "completed" for objective in objectives)
     descriptions_in_progress = [
-        item.description for item in objectives if item.status == "in_progress"
+        open_objective.description
+        for open_objective in objectives
+        if open_objective.status == "in_progress"
     ]
     task_lines = [
         task.name,

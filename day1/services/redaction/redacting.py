@@ -95,7 +95,7 @@ def other_parts(repo: Repository, target: Target) -> list[Target]:
         for row_id in sorted(target.rows)
     )
     part_ids = dict.fromkeys(
-        row_id for part in text_parts if part is not None for row_id in part.ids
+        row_id for text_part in text_parts if text_part is not None for row_id in text_part.ids
     )
     other_part_ids = [row_id for row_id in part_ids if row_id not in target.rows]
     return [
@@ -268,8 +268,8 @@ def texts_of(
     if kind.text is None:
         return {}
     row_versions = list(repo.history.unmasked(kind, row_id) if versions is None else versions)
-    for item in repo.history.unmasked(HELD, row_id):
-        sides = (read_side(text_of(item[side])) for side in ("ours", "theirs"))
+    for held_row in repo.history.unmasked(HELD, row_id):
+        sides = (read_side(text_of(held_row[side])) for side in ("ours", "theirs"))
         row_versions += [side for side in sides if side is not None and kind.text in side]
     return {str(row["content_hash"]): str(row[kind.text]) for row in row_versions}
 

@@ -35,8 +35,12 @@ def renamed(value: Any, ids: Ids) -> Any:
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):
-        return {key: renamed(part, ids) for key, part in value.items()}
-    return [renamed(part, ids) for part in value] if isinstance(value, list | tuple) else value
+        return {key: renamed(nested_value, ids) for key, nested_value in value.items()}
+    return (
+        [renamed(nested_value, ids) for nested_value in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def with_new_ids(record: T, ids: Ids) -> T:

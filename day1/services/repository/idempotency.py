@@ -56,7 +56,11 @@ def written_by(
             Advice("{memory_restore} brings it back; a new request_id writes it again."),
             id=row_id,
         )
-    if any(row[c] != value for c, value in columns.items() if c not in edited_columns):
+    if any(
+        row[column_name] != value
+        for column_name, value in columns.items()
+        if column_name not in edited_columns
+    ):
         raise reused(row_id)
     return row
 

@@ -65,8 +65,8 @@ def basis_columns(
 
 def basis_id(row_id: str, columns: Row) -> str:
     """Build the id of an edit that lists sources, from its columns."""
-    values = (str(columns[column]) for column in ("cell", "value", "reason"))
-    return derived_id(EDIT.prefix, None, row_id, *values)
+    hashed_values = (str(columns[column]) for column in ("cell", "value", "reason"))
+    return derived_id(EDIT.prefix, None, row_id, *hashed_values)
 
 
 def add_new(work: Additions, edits: Sequence[Row]) -> None:

@@ -188,7 +188,9 @@ class Editor:
 
 def _without_equal_text(row: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
     """Return the columns without the text column if its value would not change."""
-    return {c: value for c, value in columns.items() if c != text or value != row[c]}
+    return {
+        column: value for column, value in columns.items() if column != text or value != row[column]
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -377,13 +377,15 @@ def newest_edits(
 
     Values of cells with `hidden` columns cannot be compared: there the newest edit counts.
     """
-    cells_and_edits = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
+    cells_and_edits = [
+        (str(edit["cell"]), edit) for edit in edits if edit["cell"] not in {WHOLE, *BASES}
+    ]
     hidden_cells = {
         cell for cell, _ in cells_and_edits if not set(hidden).isdisjoint(kind.group(cell))
     }
     hidden_edit_by_cell = {cell: edit for cell, edit in cells_and_edits if cell in hidden_cells}
     current_edit_by_cell = {
-        c: edit for c, edit in cells_and_edits if edit["value"] == cell_value(kind, row, c)
+        cell: edit for cell, edit in cells_and_edits if edit["value"] == cell_value(kind, row, cell)
     }
     return hidden_edit_by_cell | current_edit_by_cell
 

@@ -26,12 +26,12 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
         row: the row.
         shown: which rows may be named; its `equal` columns hold for the other parts too.
     """
-    part = part_in(row)
-    if part is None:
+    text_part = part_in(row)
+    if text_part is None:
         return None
-    neighbour_ids = [row_id for row_id in (part.before, part.after) if row_id is not None]
+    neighbour_ids = [row_id for row_id in (text_part.before, text_part.after) if row_id is not None]
     id_column = (
-        "id" if row["id"] in part.ids else "origin_id"
+        "id" if row["id"] in text_part.ids else "origin_id"
     )  # a copied conversation has ids of its own
     conversation_condition = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
     query = replace(
@@ -42,5 +42,7 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
         for neighbour in reading.find(kind, query)
     }
     return Around(
-        str(part), neighbour_id_by_key.get(part.before), neighbour_id_by_key.get(part.after)
+        str(text_part),
+        neighbour_id_by_key.get(text_part.before),
+        neighbour_id_by_key.get(text_part.after),
     )

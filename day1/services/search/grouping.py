@@ -92,9 +92,9 @@ def _vector_pairs(
 ) -> tuple[list[Pair[str]], set[str]]:
     """Find pairs of texts with similar vectors, and texts that have no vectors."""
     id_by_text = _embedded(engine, embedder, kind, list(texts.values()))
-    key_by_text_id = {id_by_text[text]: key for key, text in texts.items()}
+    key_by_text_id = {id_by_text[text]: plain_text for plain_text, text in texts.items()}
     text_ids = list(key_by_text_id)
-    position_by_text_id = {text: number for number, text in enumerate(text_ids)}
+    position_by_text_id = {text: position for position, text in enumerate(text_ids)}
     pairs, keys_with_vector = [], set()
     for first_id, second_id, cosine in _alike(engine, embedder, text_ids, text_ids):
         if first_id == second_id:

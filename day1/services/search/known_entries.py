@@ -154,7 +154,9 @@ class KnownEntries:
         """Ask SQL about texts; those that the index does not have yet are left out."""
         hash_by_text = index.words.hashes(self.kind, texts)
         entries_by_text: dict[TextId, list[Entry]] = {text_id: [] for text_id in hash_by_text}
-        text_id_by_hash = {content_hash: number for number, content_hash in hash_by_text.items()}
+        text_id_by_hash = {
+            content_hash: hashed_text_id for hashed_text_id, content_hash in hash_by_text.items()
+        }
         conditions = {**self._view_query.among, "content_hash": [*text_id_by_hash]}
         query = replace(self._view_query, among=conditions)
         for row in reading.scan(self.kind, columns_of(self.kind), query):
@@ -170,11 +172,11 @@ class KnownEntries:
 
     def at(self, reading: Reading, history: History, index: Index) -> KnownEntries:
         """Return what is known of the state of `reading`, which may be of another branch."""
-        state = reading.state
-        if state == self._state:
+        current_state = reading.state
+        if current_state == self._state:
             return self
         moved_entries = KnownEntries(self.kind, self._view_query)
-        moved_entries._state, moved_entries._asked = state, self._asked
+        moved_entries._state, moved_entries._asked = current_state, self._asked
         moved_entries._pending = self._texts(self._pending_hashes(reading), index)
         changed_text_ids = self._changed(reading, history, index)
         if changed_text_ids is None:

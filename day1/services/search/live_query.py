@@ -65,7 +65,8 @@ class LiveQuery:
         """
         clusters = _clusters(entries, 4 * distance)
         text_id_ranges = [
-            range(c[0].text - 2 * distance, c[-1].text + 2 * distance + 1) for c in clusters
+            range(cluster[0].text - 2 * distance, cluster[-1].text + 2 * distance + 1)
+            for cluster in clusters
         ]
         near_entries = self.entries(chain.from_iterable(text_id_ranges), self._all)
         runs: list[list[Entry]] = []

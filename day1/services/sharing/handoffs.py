@@ -210,8 +210,8 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
             source_name,
             conversation_by_id[i],
             [
-                (number, quoted_message_by_id[message["id"]])
-                for number, message in numbered_messages
+                (message_number, quoted_message_by_id[message["id"]])
+                for message_number, message in numbered_messages
                 if message["id"] in quoted_message_by_id
             ],
         )

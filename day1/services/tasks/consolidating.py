@@ -115,7 +115,9 @@ def consolidate(
     result.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=fact_branch.name)) as reading:
         new_candidates = _new_candidates(reading, candidates, observation_groups, repo.clock())
-    stated_texts = said_by_facts(repo, engine, fact_branch, [c.text for c in new_candidates])
+    stated_texts = said_by_facts(
+        repo, engine, fact_branch, [new_candidate.text for new_candidate in new_candidates]
+    )
     new_candidates = [
         candidate
         for candidate in new_candidates

@@ -96,7 +96,9 @@ def replay(
     """
     task_records = repo.ledger.records(Task, task_type=task_type)
     if not task_records:
-        task_types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
+        task_types = sorted(
+            {task.task_type for task in repo.ledger.records(Task) if task.task_type}
+        )
         type_names = ", ".join(task_types) or "none"
         return Replayed([], 0, [], [f"No task has this type; types there are: {type_names}."])
     task_histories = [
@@ -112,12 +114,15 @@ def replay(
     patterns = [*_orders(task_histories), *_tools(task_histories), *_durations(task_histories)]
     next_step_by_error = {
         error.id: error.followed_by
-        for t in task_histories
-        for error in t.errors
+        for task in task_histories
+        for error in task.errors
         if error.followed_by is not None
     }
     error_rows = [
-        row for t in task_histories for row in t.observations if row["observation_type"] == _ERROR
+        row
+        for task in task_histories
+        for row in task.observations
+        if row["observation_type"] == _ERROR
     ]
     fact_rows = [row for task in task_histories for row in task.facts]
     for kind, rows in ((OBSERVATION, error_rows), (FACT, fact_rows)):
@@ -181,8 +186,8 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find objectives that were completed in the same order in several tasks."""
     description_by_plain_text = {
         plain(objective.description): objective.description
-        for t in tasks
-        for objective in t.state.objectives
+        for task in tasks
+        for objective in task.state.objectives
     }
     similar_pairs = [
         (first_text, second_text, similarity)

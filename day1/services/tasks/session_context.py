@@ -164,8 +164,8 @@ def _talks(
             ordered_messages = messages_of(repo, reading, conversation_id)
         if conversation_by_id:
             numbered_messages = [
-                (number, message_by_id[message_id])
-                for number, row in ordered_messages
+                (message_number, message_by_id[message_id])
+                for message_number, row in ordered_messages
                 if (message_id := str(row["id"])) in message_by_id
             ]
             yield ConversationEnd(

@@ -77,13 +77,15 @@ def _missing(
         ids_by_message[str(role), str(text_hash)].append(str(row_id))
     message_ids: list[str] = []
     new_message_by_id: dict[str, NewMessage] = {}
-    for number, message in enumerate(transcript.messages, start=1):
+    for message_number, message in enumerate(transcript.messages, start=1):
         text_hash = content_hash(message.content)
         equal_ids = ids_by_message[message.role, text_hash]
         if equal_ids:
             message_ids.append(equal_ids.pop(0))
         elif text_hash not in work.mask.hashes:
-            row_id = transcript_message_id(thread_conversation_id, session_id, number, text_hash)
+            row_id = transcript_message_id(
+                thread_conversation_id, session_id, message_number, text_hash
+            )
             message_ids.append(row_id)
             new_message_by_id[row_id] = message
     removed_ids = removed_of(work, list(new_message_by_id))

@@ -56,7 +56,10 @@ def find_working(
         (owner.user, working_session.memory.user),
         (owner.device, working_session.memory.device),
     )
-    is_hidden = any(None not in pair and pair[0] != pair[1] for pair in owner_pairs)
+    is_hidden = any(
+        None not in compared_ids and compared_ids[0] != compared_ids[1]
+        for compared_ids in owner_pairs
+    )
     return None if is_hidden else working_session
 
 

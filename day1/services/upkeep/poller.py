@@ -63,9 +63,11 @@ class ChangePoller:
         if old_state_by_branch is None:
             return []
         moved_branches = [
-            Moved(name, state.tip, state.pending.count, new=name not in old_state_by_branch)
-            for name, state in state_by_branch.items()
-            if old_state_by_branch.get(name) != state
+            Moved(
+                name, read_state.tip, read_state.pending.count, new=name not in old_state_by_branch
+            )
+            for name, read_state in state_by_branch.items()
+            if old_state_by_branch.get(name) != read_state
         ]
         return moved_branches + [
             Moved(name, None) for name in old_state_by_branch.keys() - state_by_branch.keys()

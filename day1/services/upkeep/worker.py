@@ -132,19 +132,21 @@ class _MemoryChores:
             return False
         state_by_name = self._repo.history.states(stamps[0])
         branches_with_state = [
-            (b, state_by_name[b.name])
-            for b in self._repo.ledger.branches()
-            if b.name in state_by_name
+            (branch, state_by_name[branch.name])
+            for branch in self._repo.ledger.branches()
+            if branch.name in state_by_name
         ]
         moved_branches = [
-            (b, state) for b, state in branches_with_state if state != self._followed.get(b.id)
+            (branch, read_state)
+            for branch, read_state in branches_with_state
+            if read_state != self._followed.get(branch.id)
         ]
-        for branch, state in branches_with_state:
-            if state.pending.count and not stopped():
-                self._repo.store.commit_pending_if_due(branch.name, state.pending)
+        for branch, read_state in branches_with_state:
+            if read_state.pending.count and not stopped():
+                self._repo.store.commit_pending_if_due(branch.name, read_state.pending)
         self._to_renew = {
             *(self._to_renew or ()),
-            *(b.name for b, _ in moved_branches if not is_first_check),
+            *(branch.name for branch, _ in moved_branches if not is_first_check),
         }
         self._to_index = moved_branches
         self._stamp, self._looked, self._forgotten = stamps, now, frozenset()
@@ -161,9 +163,9 @@ class _MemoryChores:
         """Bring the index up to date with the branches; a branch that fails is retried."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         while self._to_index and not stopped():
-            branch, state = self._to_index[0]
+            branch, read_state = self._to_index[0]
             follow(store, history, index, branch.name, branch.id)
-            self._followed[branch.id] = state
+            self._followed[branch.id] = read_state
             self._forgotten = frozenset()
             del self._to_index[0]
         return False

@@ -38,8 +38,8 @@ def write_verdicts(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         fact_by_id = reading.get(FACT, fact_ids)
         if all(
-            _has_verdict(fact_by_id.get(i), verdict)
-            for i, verdict in zip(fact_ids, verdicts, strict=True)
+            _has_verdict(fact_by_id.get(fact_id), verdict)
+            for fact_id, verdict in zip(fact_ids, verdicts, strict=True)
         ):
             return WrittenVerdicts(reading.tip, reading.pending)
     skipped_ids: list[str] = []

@@ -180,13 +180,13 @@ def run_bus(
     circuit_by_name = {} if last_result is None else dict(last_result.circuits)
     cycle_number = scene.mind.cycles
     asked_subscribers = {
-        n: subscriber
-        for n, subscriber in subscribers.items()
-        if not circuit_by_name.get(n, Circuit()).is_open(cycle_number)
+        name: subscriber
+        for name, subscriber in subscribers.items()
+        if not circuit_by_name.get(name, Circuit()).is_open(cycle_number)
     }
     proposals, report_by_name = _ask(scene, asked_subscribers, budget_s)
     report_by_name |= {
-        n: Report(n, "circuit_open") for n in subscribers if n not in asked_subscribers
+        name: Report(name, "circuit_open") for name in subscribers if name not in asked_subscribers
     }
     repeated_keys = (
         () if last_result is None else [proposal.key for proposal in last_result.accepted]
@@ -196,8 +196,10 @@ def run_bus(
         arbitrate(proposals, repeated_keys),
         [report_by_name[name] for name in subscribers],
         {
-            n: circuit_by_name.get(n, Circuit()).after(report_by_name[n].status, cycle_number)
-            for n in subscribers
+            name: circuit_by_name.get(name, Circuit()).after(
+                report_by_name[name].status, cycle_number
+            )
+            for name in subscribers
         },
     )
 

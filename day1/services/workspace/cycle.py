@@ -113,8 +113,8 @@ def compete_now(
         UnknownBranch: the branch was deleted meanwhile.
     """
     mind = mind_of(repo, seat)
-    found = gather(repo, engine, seat, mind, asked)
-    return _round(found, mind, asked, rules, engine.votes())
+    candidates = gather(repo, engine, seat, mind, asked)
+    return _round(candidates, mind, asked, rules, engine.votes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ def broadcast_now(
     drafts: list[_Draft] = []
 
     def draft(mind: Mind) -> _Draft:
-        found = gather(repo, engine, seat, mind, asked)
-        round_ = _round(found, mind, asked, rules, engine.votes())
+        candidates = gather(repo, engine, seat, mind, asked)
+        round_ = _round(candidates, mind, asked, rules, engine.votes())
         broadcast_text = _text(round_, seat)
         ids_and_scores = [(standing.id, standing.score) for standing in round_.outcome.chosen]
         mind_afterwards = after_broadcast(mind, ids_and_scores, round_.hidden, asked.now)
@@ -173,7 +173,9 @@ def broadcast_now(
     mind_afterwards = change_mind(repo, seat, change, asked.now, takes_long=True)
     last_draft = drafts[-1]
     chosen_ids = [standing.id for standing in last_draft.round.outcome.chosen]
-    known_ids = frozenset(i for i in chosen_ids if _knows(last_draft.round, seat.agent, i))
+    known_ids = frozenset(
+        row_id for row_id in chosen_ids if _knows(last_draft.round, seat.agent, row_id)
+    )
     return Broadcast(last_draft.round, mind_afterwards, last_draft.text, known_ids, last_draft.bus)
 
 
@@ -197,7 +199,9 @@ def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
             raise NotFound("This memory is neither in the workspace nor in the buffer.", id=row_id)
         place_name = "workspace" if len(other_places) < len(mind.workspace) else "buffer"
         goal_id = _goal_id(mind)
-        evicted_goal_by_id = {i: goal for i, goal in mind.evicted.items() if goal == goal_id}
+        evicted_goal_by_id = {
+            evicted_id: goal for evicted_id, goal in mind.evicted.items() if goal == goal_id
+        }
         evicted_goal_by_id[row_id] = goal_id
         return replace(
             mind, workspace=other_places, buffer=other_waiting, evicted=evicted_goal_by_id
@@ -218,7 +222,9 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
         for row_id in workspace_ids
         if row_id not in found.memories and (asked.is_limited or row_id in found.elsewhere)
     )
-    evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
+    evicted_ids = {
+        evicted_id for evicted_id, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)
+    }
     contenders = [
         _contender(found, mind, memory, asked.now, votes)
         for row_id, memory in found.memories.items()
@@ -262,7 +268,7 @@ def _wordings(found: Found, memory: Memory) -> list[Memory]:
     similar_ids = found.alike.get(memory.item.id) if found.agents else None
     if not similar_ids:
         return [memory]
-    similar_memories = (found.memories[i] for i in sorted(similar_ids))
+    similar_memories = (found.memories[row_id] for row_id in sorted(similar_ids))
     return [
         memory,
         *(
@@ -300,15 +306,15 @@ def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
 
 def _scene(repo: Repository, seat: Seat, round_: Round, mind: Mind, asked: Asked) -> Scene:
     """Build the scene of a broadcast for the subscribers of the bus."""
-    found, chosen = round_.found, round_.outcome.chosen
+    candidates, chosen = round_.found, round_.outcome.chosen
     return Scene(
         repo=repo,
         seat=seat,
         mind=mind,
-        chosen={standing.id: found.memories[standing.id].item for standing in chosen},
-        candidates=[memory.item.text for memory in found.memories.values()],
+        chosen={standing.id: candidates.memories[standing.id].item for standing in chosen},
+        candidates=[memory.item.text for memory in candidates.memories.values()],
         contradicts={standing.id: standing.contradicts for standing in chosen},
-        linked={standing.id: found.linked.get(standing.id, ()) for standing in chosen},
+        linked={standing.id: candidates.linked.get(standing.id, ()) for standing in chosen},
         now=asked.now,
         question=asked.question,
         answer_ids=asked.answer_ids,

@@ -182,9 +182,11 @@ def find_items(
     ref = Ref(branch=branch.name)
     while True:
         answer = search(engine, ref, branch.id, request)
-        items = [Item(hit.kind, hit.row) for hit in answer.hits]
-        fitting_items = [item for item in items if memory_type in {None, item.memory_type}][:limit]
-        if len(fitting_items) >= limit or len(items) < request.limit:
+        found_items = [Item(hit.kind, hit.row) for hit in answer.hits]
+        fitting_items = [item for item in found_items if memory_type in {None, item.memory_type}][
+            :limit
+        ]
+        if len(fitting_items) >= limit or len(found_items) < request.limit:
             break
         request = replace(request, limit=request.limit * 4)
     return FoundItems(fitting_items, answer)

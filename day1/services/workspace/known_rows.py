@@ -38,10 +38,13 @@ def known_rows(repo: Repository, branch_id: str, reading: Reading) -> KnownRows:
 
     What was used longest ago is forgotten if the process keeps too much.
     """
-    state = reading.state
+    current_state = reading.state
     branch_rows = repo.known_rows.pop(branch_id, None)
-    if branch_rows is None or (branch_rows.state, branch_rows.mask) != (state, reading.mask):
-        branch_rows = KnownRows(state, reading.mask)
+    if branch_rows is None or (branch_rows.state, branch_rows.mask) != (
+        current_state,
+        reading.mask,
+    ):
+        branch_rows = KnownRows(current_state, reading.mask)
     repo.known_rows[branch_id] = branch_rows  # the last one now
     total_size = 0
     for other_branch_id, other_rows in reversed(list(repo.known_rows.items())):

@@ -71,7 +71,9 @@ class Likeness:
             if text_id in position_by_text_id
         }
         """By id, the place of a row's text among the compared ones."""
-        self._others = {i: words for i, words in self._words.items() if i not in self._places}
+        self._others = {
+            row_id: words for row_id, words in self._words.items() if row_id not in self._places
+        }
         """By id, the words of the rows whose vectors cannot be compared."""
 
     def _look_up(self) -> None:
@@ -141,15 +143,15 @@ class Likeness:
             ids_by_position = [self._ids[text_id] for text_id in text_ids]
             similar_pairs += [
                 (first_id, second_id)
-                for one, other in similar_positions
-                for first_id in ids_by_position[one]
-                for second_id in ids_by_position[other]
+                for first_position, second_position in similar_positions
+                for first_id in ids_by_position[first_position]
+                for second_id in ids_by_position[second_position]
             ]
         similar_ids_by_row: dict[str, set[str]] = {}
-        for one, other in similar_pairs:
-            if one != other:
-                similar_ids_by_row.setdefault(one, set()).add(other)
-                similar_ids_by_row.setdefault(other, set()).add(one)
+        for row_id, similar_id in similar_pairs:
+            if row_id != similar_id:
+                similar_ids_by_row.setdefault(row_id, set()).add(similar_id)
+                similar_ids_by_row.setdefault(similar_id, set()).add(row_id)
         return {
             row_id: frozenset(ids_by_position)
             for row_id, ids_by_position in similar_ids_by_row.items()
@@ -172,34 +174,34 @@ class Likeness:
         if not goal or not ids:
             return {}
         engine, terms = self._engine, keyword_terms(goal)
-        text_id_by_row = {i: self._number[i] for i in ids if i in self._number}
+        text_id_by_row = {row_id: self._number[row_id] for row_id in ids if row_id in self._number}
         cosine_by_text_id: dict[TextId, float] = {}
         bm25_by_text_id: dict[TextId, float] = {}
         try:
             if vector is not None and engine.embedder is not None:
-                some = [
+                text_ids = [
                     text_id for text_id in text_id_by_row.values() if text_id in self._has_vector
                 ]
-                cosine_by_text_id = engine.index.vectors.cosines(engine.embedder, vector, some)
+                cosine_by_text_id = engine.index.vectors.cosines(engine.embedder, vector, text_ids)
             for kind in KINDS:
-                some = [
+                text_ids = [
                     kind_text_id
-                    for i, kind_text_id in text_id_by_row.items()
-                    if self._items[i].kind is kind
+                    for row_id, kind_text_id in text_id_by_row.items()
+                    if self._items[row_id].kind is kind
                 ]
-                bm25_by_text_id |= engine.index.words.scores(kind, terms, some)
+                bm25_by_text_id |= engine.index.words.scores(kind, terms, text_ids)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are not compared with the goal: %s", error.code)
             return {}
         candidates = [
             Candidate(
-                i,
-                self._items[i].created_at,
+                row_id,
+                self._items[row_id].created_at,
                 None,
                 cosine_by_text_id.get(text_id),
                 bm25_by_text_id.get(text_id, 0.0),
             )
-            for i, text_id in text_id_by_row.items()
+            for row_id, text_id in text_id_by_row.items()
         ]
         mode: Mode = "keyword" if vector is None else "hybrid"
         question = Question(goal, mode, engine.weights, votes=engine.votes())

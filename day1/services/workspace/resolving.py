@@ -65,7 +65,9 @@ class Evidence:
         """Return the ids and texts of the evidence, at most `limit`: records first."""
         quotes = [(record.row_id, record.text) for record in self.records]
         record_ids = {row_id for row_id, _ in quotes}
-        quotes += [(i, item.text) for i, item in self.items.items() if i not in record_ids]
+        quotes += [
+            (row_id, item.text) for row_id, item in self.items.items() if row_id not in record_ids
+        ]
         return quotes[:limit]
 
 

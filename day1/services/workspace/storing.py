@@ -137,7 +137,9 @@ def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAf
 
 def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin) -> int:
     """Add the links between pairs of rows that are not linked yet; return how many."""
-    link_by_id = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
+    link_by_id = {
+        str(row["id"]): row for row in (_link(*row_pair, origin, work.now) for row_pair in pairs)
+    }
     existing_link_by_id = work.get(RELATION, list(link_by_id))
     new_links = [row for row_id, row in link_by_id.items() if row_id not in existing_link_by_id]
     work.add(RELATION, new_links)
@@ -146,7 +148,7 @@ def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin)
 
 def missing_links(reading: Reading, pairs: Iterable[tuple[str, str]]) -> bool:
     """Whether some pairs of rows, by their ids, are not linked yet."""
-    link_ids = {link_id(*pair) for pair in pairs}
+    link_ids = {link_id(*id_pair) for id_pair in pairs}
     return len(reading.get(RELATION, list(link_ids))) < len(link_ids)
 
 

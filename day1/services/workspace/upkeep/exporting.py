@@ -44,14 +44,14 @@ def export_items(call: Call, memory_type: str | None = None, tag: str | None = N
     repo, seat, spaces = call.repo, seat_of(call), spaces_of(call, None)
     uses_by_row, now = mind_of(repo, seat).uses, repo.clock()
     with repo.store.reading(repo.shown(Ref(branch=seat.branch.name))) as reading:
-        items = [
+        shown_items = [
             item
             for item in present_rows(reading, spaces, now)
             if memory_type in {None, item.memory_type} and (tag is None or tag in item.tags)
         ]
-        lines = lines_of(reading, items, spaces, now, uses_by_row)
-        state = reading.state
-    return Exported(written_lines(lines), len(lines), seat.branch.name, state)
+        lines = lines_of(reading, shown_items, spaces, now, uses_by_row)
+        read_state = reading.state
+    return Exported(written_lines(lines), len(lines), seat.branch.name, read_state)
 
 
 def present_rows(

@@ -100,25 +100,25 @@ def sort_lines(
     row_id_by_key = dict(_present(reading, write, now, removed_ids)) if dedupe else {}
     item_keys = [_key(line, write) for _, line in lines]
     possible_ids_by_line = [
-        _ids(line, key, write) for (_, line), key in zip(lines, item_keys, strict=True)
+        _ids(line, item_key, write) for (_, line), item_key in zip(lines, item_keys, strict=True)
     ]
     taken_ids = _taken(reading, itertools.chain.from_iterable(possible_ids_by_line))
-    for (number, line), key, possible_ids in zip(
+    for (line_number, line), item_key, possible_ids in zip(
         lines, item_keys, possible_ids_by_line, strict=True
     ):
         if refusal := _refusal(line, redacted_hashes, now):
-            incoming.bad.append(BadLine(number, refusal))
+            incoming.bad.append(BadLine(line_number, refusal))
             continue
-        row_id = row_id_by_key.get(key) if dedupe else None
+        row_id = row_id_by_key.get(item_key) if dedupe else None
         if row_id is not None:
-            incoming.duplicates.append(Duplicate(number, row_id))
+            incoming.duplicates.append(Duplicate(line_number, row_id))
         else:
             kind = kind_of_type(line.memory_type)
             row_id = next(
                 (possible_id for possible_id in possible_ids if possible_id not in taken_ids), None
             )
             row_id = row_id or write.repo.new_id(kind.prefix, now)
-            row_id_by_key[key] = row_id
+            row_id_by_key[item_key] = row_id
             taken_ids.add(row_id)
             incoming.fresh[row_id] = line
         if line.id is not None:

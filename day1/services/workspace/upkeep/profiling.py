@@ -100,12 +100,12 @@ def count_persisted(subject: Subject) -> Persisted:
                     hash_counts_by_kind[kind][str(text_hash)] += 1
                     count_by_type[type_of(kind, {label_column: type_or_category})] += 1
                     count_by_source[source_of(detail, source)] += 1
-        state = reading.state
+        read_state = reading.state
     return Persisted(
         dict(sorted(count_by_type.items())),
         dict(sorted(count_by_source.items())),
         hash_counts_by_kind,
-        state,
+        read_state,
     )
 
 

@@ -167,7 +167,7 @@ def _incoming(
 
 def _outdated_links(reading: Reading, incoming: Incoming, staying: set[str]) -> list[Row]:
     """Find the links between staying items that the file does not have."""
-    incoming_links = {link_id(*pair) for pair in incoming.links}
+    incoming_links = {link_id(*id_pair) for id_pair in incoming.links}
     return [
         row
         for row in links_at(reading, sorted(staying))
