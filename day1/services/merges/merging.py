@@ -175,7 +175,7 @@ class _MergeDetails:
 
 
 def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
-    """Apply the plan and commit; returns None if there is nothing to do."""
+    """Apply a merge plan and commit; return None if there is nothing to do."""
     has_decisions = any(row.decided for row in plan.rows)
     has_changes = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
     if not has_changes and not has_decisions:

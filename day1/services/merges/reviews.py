@@ -142,7 +142,7 @@ def gone(repo: Repository, review: Review) -> Advice | None:
 
 
 def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
-    """Plan a review against the present branches; `both` also reads the target's changes.
+    """Plan the merge of a review on the present branches; `both` also reads the target's changes.
 
     Raises:
         Conflict: one of its branches is gone.
@@ -282,7 +282,7 @@ def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
 
 @contextmanager
 def no_merge_meanwhile(repo: Repository, review: Review) -> Iterator[None]:
-    """Keep its merge out while a review changes; waits for a merge that has begun."""
+    """Block the merge of a review while the review changes; wait for a merge that has begun."""
     with repo.ledger.exclusive(review.id), repo.ledger.transaction():
         yield
 

@@ -231,7 +231,7 @@ def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
 def _unseen(
     reading: Reading, history: History, index: Index, cursor: Cursor | None
 ) -> Iterator[_Texts]:
-    """Yield the texts that were added since the cursor, in parts."""
+    """Yield, in batches, the texts that were added to a branch since its cursor."""
     newest_seen = cursor.newest if cursor else None
     if cursor is None or cursor.commit != reading.tip:
         newest_seen = None

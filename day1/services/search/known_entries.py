@@ -27,11 +27,11 @@ _MAX_KEPT = 30_000
 _MAX_TABLE = 200_000
 """Rows of a state up to which all are read into a table; each takes some 70 bytes."""
 _LOOKUPS = 3
-"""To read all rows costs as much as to ask SQL about one text for so many rows."""
+"""Number of rows that are read in the time of one lookup of a text by SQL."""
 _MAX_DIFFERING = 10
-"""A table is kept while at most one text in so many of its texts differs."""
+"""A table is kept while at most one in this many of its texts differs from the state."""
 _UNKNOWN = -(2**63)
-"""Stands for the time of a row that does not say when it happened."""
+"""The stored time of a row that does not say when it happened."""
 
 
 class EntryTable:

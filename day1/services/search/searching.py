@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ReadHits = Callable[["Reading", Sequence[Filter], Iterable[str]], dict[str, Row]]
-"""Reads the rows of hits, by id, as `shown_rows` does."""
+"""A function that reads the rows of hits, by id, as `shown_rows` does."""
 
 
 def search(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SAMPLE_SIZE = 400
 """Number of texts, and of pairs, in a sample; it estimates a share of 25 % to within 2 %."""
 _STATES_JUDGED = 400
-"""States whose usual words and names are cached, at most; then the cache is emptied."""
+"""Maximum number of states whose usual words are cached; then the cache is emptied."""
 _MIN_PAIRS = 50
 _MIN_COSINE_GAIN = 0.04
 """Order matters if the mean cosine of consecutive memories exceeds that of any two by this.

@@ -35,9 +35,9 @@ _MAX_VIEWS = 500
 _MAX_LARGE_STATES = 8
 """Maximum number of large states of which entries are known."""
 _SMALL_SCOPE = 10
-"""A scope is small if its rows are at most so many times the maximum of candidates."""
+"""A scope is small if it has at most this many times as many rows as a search has candidates."""
 _STATES_COUNTED = 400
-"""States whose number of rows is cached, at most; then the cache is emptied."""
+"""Maximum number of states whose row count is cached; then the cache is emptied."""
 _ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]

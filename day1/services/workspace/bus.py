@@ -45,7 +45,7 @@ _LINK_CONFIDENCE: Final = 0.5
 _SCORE_BONUS: Final = 0.4
 """How much the score of a memory adds to the confidence in its linked memories."""
 _COVERED: Final = 0.5
-"""Share of an objective's words that a memory about it has at least."""
+"""Least share of an objective's words in a memory that counts as being about the objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Scene:
 
 
 Stopped = Callable[[], bool]
-"""Tells whether the time of a subscriber is over."""
+"""A function that tells whether the time of a subscriber is over."""
 Subscriber = Callable[[Scene, Stopped], Iterable[Proposal]]
 
 

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FOUND: Final = 30
-"""Rows that the search for the goal finds, at most."""
+"""Maximum number of rows that the search for the goal finds."""
 _FOUND_IN_TASK: Final = 60
 """Rows that the search finds in a task, at most; its agents say one thing in several wordings."""
 _LINKED: Final = 20
-"""Further rows that are linked with candidates, at most."""
+"""Maximum number of further rows that are added because they are linked with candidates."""
 _STEPS: Final = 2
-"""Links from a found candidate to a row that becomes a candidate by them, at most."""
+"""Maximum number of links between a found candidate and a linked row that is added."""
 _PINNED: Final = 20
 """Pinned facts that are considered: the newest."""
 

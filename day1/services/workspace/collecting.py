@@ -15,7 +15,7 @@ from day1.services.repository.repository import Repository
 from day1.services.workspace.items import KINDS, Spaces, present_items
 
 _CACHED: Final = 4
-"""Collections that a process keeps, at most."""
+"""Maximum number of collections that a process keeps."""
 _COLUMNS: Final = {
     FACT: ("created_at", "id", "fact_text", "structure", "expires_at", "valid_until"),
     OBSERVATION: ("created_at", "id", "summary", "structure", "expires_at"),

@@ -243,7 +243,7 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
 
 
 def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes) -> Contender:
-    """Return a memory with the parts of its score that no other choice changes."""
+    """Build a memory's contender: the parts of its score that do not depend on other choices."""
     item, row_id = memory.item, memory.item.id
     question_count, last_found_at = mind.uses.get(row_id, (0, 0))
     wordings = _wordings(found, memory)
@@ -264,7 +264,7 @@ def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes)
 
 
 def _wordings(found: Found, memory: Memory) -> list[Memory]:
-    """Return a memory and its other wordings in a task; alone, just the memory."""
+    """Return a memory and its other wordings in a task; without a task, only the memory."""
     similar_ids = found.alike.get(memory.item.id) if found.agents else None
     if not similar_ids:
         return [memory]

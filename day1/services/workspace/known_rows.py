@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _MAX_SIZE: Final = 30_000_000
 """Maximum size of what a process keeps, in characters."""
 NEWEST: Final = 200
-"""The newest rows of a task that are considered, of each kind."""
+"""Maximum number of newest rows of a task that are considered, for each kind."""
 _RELATIONS: Final = 1_000
-"""Relations from, and relations to some rows that are read, at most."""
+"""Maximum number of relations that one query reads, from rows or to rows."""
 _ENDING: Final = ("id", "created_at", "content_hash", "expires_at", "origin_id")
 _OF_NEWEST: Final = {FACT: (*_ENDING, "valid_until", "category"), OBSERVATION: _ENDING}
 """The columns that tell which text a row has, until when it may be shown, and whether it was

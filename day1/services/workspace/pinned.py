@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from day1.services.repository.repository import Repository
 
 _BRANCHES_KEPT: Final = 200
-"""Branches whose pinned facts a process keeps, at most."""
+"""Maximum number of branches whose pinned facts a process keeps."""
 _MAX_CHECKED: Final = 1_000
 """Maximum number of pinned facts that are checked whether they may be shown: the newest."""
 

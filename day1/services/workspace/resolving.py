@@ -21,9 +21,9 @@ from day1.services.workspace.collecting import collected
 from day1.services.workspace.items import find_items, links_of, record_source, visible_items
 
 _SEEDS: Final = 5
-"""Memories from which links are followed, at most."""
+"""Maximum number of memories from which links are followed."""
 _STEPS: Final = 3
-"""Links from a found memory to evidence, at most."""
+"""Maximum number of links between a found memory and its evidence."""
 
 
 @dataclass(frozen=True, slots=True)

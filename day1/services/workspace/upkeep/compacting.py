@@ -24,11 +24,11 @@ TAG: Final = "compaction:working"
 """The tag of a summary."""
 _SOURCE: Final = "compaction"
 _MAX_COMPACTED: Final = 1_000
-"""Items that become one fact, at most: the oldest. Another call takes the next ones."""
+"""Maximum number of items that become one fact: the oldest. Another call takes the next."""
 _MAX_QUOTED: Final = 100
-"""Items that a summary quotes, at most: the newest of them."""
+"""Maximum number of items that a summary quotes: the newest of them."""
 _MAX_QUOTATION: Final = 160
-"""Characters of a quotation, at most."""
+"""Maximum number of characters of a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def compact_working(write: Writing, keep: int) -> Compacted:
 
 
 def _summary(write: Writing, items: Sequence[Item], now: int) -> Row:
-    """Build the fact that stands for items; it names all of them, and quotes the newest."""
+    """Build the fact that replaces items; it lists the ids of all and quotes the newest."""
     quoted_items = items[-_MAX_QUOTED:]
     first_date, last_date = (show(when(item.row))[:10] for item in (items[0], items[-1]))
     lines = [f"Summary of {len(items)} working memories, from {first_date} to {last_date}:"]

@@ -158,13 +158,13 @@ def add_incoming(work: Additions, write: Writing, incoming: Incoming) -> int:
 
 
 def _key(line: ItemLine, write: Writing) -> Key:
-    """Return what equal items have in common; without a source, it is that of a new row."""
+    """Return the key that equal items share; a missing source becomes that of a new row."""
     words, source, tags = line.key
     return words, source or write.origin.source, tags
 
 
 def ids_of(line: ItemLine, write: Writing) -> list[str]:
-    """Return the ids that the row of a line may get: its own, then the one that its words give."""
+    """Return the ids that the row of a line may get: its own, then the id made of its words."""
     return _ids(line, _key(line, write), write)
 
 
@@ -193,7 +193,7 @@ def _present(
 
 
 def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
-    """Return those of some ids that rows of the branch have, whoever may see them."""
+    """Return which of these ids rows of the branch have, visible to the caller or not."""
     ids_by_kind: dict[Kind, list[str]] = {kind: [] for kind in KINDS}
     for row_id in ids:
         ids_by_kind[FACT if kind_of(row_id) is FACT else OBSERVATION].append(row_id)
@@ -205,7 +205,7 @@ def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
 
 
 def _refusal(line: ItemLine, redacted: Collection[str], now: int) -> str | None:
-    """Tell why a line may not come in; None if it may."""
+    """Return the reason why a line cannot be imported; None if it can."""
     if content_hash(line.content) in redacted:
         return "its text was redacted in this store"
     end_times = [

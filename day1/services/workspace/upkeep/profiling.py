@@ -219,7 +219,7 @@ class _Trial:
         return otherwise
 
     def require(self, name: str, problem: str, *, holds: bool) -> None:
-        """Record whether a check holds; one that failed before stays so."""
+        """Record whether a check holds; a check that failed before stays failed."""
         self.checks[name] = holds and self.checks.get(name, True)
         if not holds:
             self.problems.setdefault(name, problem)

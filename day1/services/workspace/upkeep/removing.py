@@ -25,14 +25,14 @@ from day1.services.workspace.upkeep.exporting import lines_of, present_rows
 
 
 class Ingestion(Protocol):
-    """The way in which items leave memory: a removal is an edit, in a commit, and reverted."""
+    """Removes items from memory, in a commit that can be reverted."""
 
     def delete_items(self, items: Sequence[Item]) -> int:
         """Remove items with the links at them; return how many items."""
 
 
 class Cycle(Protocol):
-    """The way in which items leave a workspace; memory keeps them."""
+    """Removes items from a workspace; memory keeps them."""
 
     def evict_all(self) -> tuple[str, ...]:
         """Empty the workspace; return the ids that were in it."""

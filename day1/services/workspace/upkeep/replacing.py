@@ -119,7 +119,7 @@ def refuse_bad(bad: Sequence[BadLine]) -> None:
 def _staying(
     lines: Sequence[NumberedLine], own: Sequence[ItemLine], write: Writing
 ) -> Iterator[tuple[int, str]]:
-    """Yield the number of each line that an owned item fits already, and the id of its row."""
+    """Yield the number of each line that equals an owned item, and the id of the item's row."""
     unmatched_line_by_id: dict[str, ItemLine] = {str(line.id): line for line in own}
     for number, line in lines:
         for row_id in ids_of(line, write):
