@@ -138,7 +138,9 @@ def _names(repo: Repository, request: MergeRequest, merge_id: str) -> list[str]:
 def _check_ends(request: MergeRequest) -> None:
     source, _ = refuse_closed(request.source), refuse_closed(request.target)
     if request.strategy == "squash" and source.protection:
-        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
+        raise Refused(
+            f"A squash closes its source, and {source.name!r} is protected: use the strategy auto."
+        )
 
 
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:

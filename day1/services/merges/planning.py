@@ -122,7 +122,9 @@ def check(request: MergeRequest) -> None:
     if request.strategy == "cherry_pick" and not request.items:
         raise Refused("cherry_pick needs `items`: the ids to take from the source.")
     if request.strategy != "cherry_pick" and request.items:
-        raise Refused("`items` goes with the strategy cherry_pick only.")
+        raise Refused(
+            "`items` goes only with the strategy cherry_pick: leave it out, or use that strategy."
+        )
 
 
 def plan_of(
@@ -359,7 +361,7 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
     unknown_ids = [i for i in items if i not in row_by_id and i not in removed_ids]
     if unknown_ids:
         raise NotFound(
-            f"Not on the source branch: {', '.join(unknown_ids[:10])}.",
+            f"These rows are not on the source branch: {', '.join(unknown_ids[:10])}.",
             Advice("{memory_branch_diff} shows what the source has that the target lacks."),
             ids=list(unknown_ids),
         )

@@ -232,8 +232,8 @@ def _tiers(merge: _Merge) -> Advice | None:
     if approval_count >= strictest_tier.looks:
         return None
     return Advice(
-        "Approvals that it needs: {needs} ({why}); it has {have}. {review_approve}, by others "
-        "than the authors.",
+        "Approvals that the merge needs: {needs} ({why}); valid ones so far: {have}. Others than "
+        "the authors give one with {review_approve}.",
         needs=strictest_tier.looks,
         why=strictest_tier.why,
         have=approval_count,

@@ -362,7 +362,7 @@ def _check_decisions(examined: Examined, expect: str | None) -> None:
     check_digest(expect, examined.plan)
     if not examined.merges:
         raise Conflict(
-            f"{examined.target.name!r} has all of {examined.source.name!r} already.",
+            f"{examined.target.name!r} has all changes of {examined.source.name!r} already.",
             Advice("{review_close} closes the review."),
             review_id=examined.review.id,
         )

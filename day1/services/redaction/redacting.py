@@ -181,7 +181,10 @@ def redact(
         InvalidRequest: the reason contains a text to redact.
     """
     if reason is not None and any(text in reason for text in target.texts):
-        raise InvalidRequest("`reason` is stored and shown: write it without the redacted text.")
+        raise InvalidRequest(
+            "`reason` is stored and shown, and contains the redacted text: write it without the "
+            "redacted text."
+        )
     redaction = target.known
     if redaction is None:
         masked_count, branch_count = _extent(repo, target)

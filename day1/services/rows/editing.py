@@ -227,7 +227,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
     with repo.store.changing(branch.name) as unit:
         kind, old_fact = present(unit, new.fact_id, branch)
         if kind is not FACT:
-            raise Refused("Only facts can be superseded: correct others in place.", id=new.fact_id)
+            raise Refused("Only facts can be superseded: change this row in place.", id=new.fact_id)
         new_id = new.new_fact_id or repo.new_id(FACT.prefix, unit.now)
         category = text_of(old_fact["category"]) if new.category is None else new.category
         fact = NewFact(

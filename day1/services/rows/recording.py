@@ -352,8 +352,8 @@ def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
         return
     if not {"happened_at", "valid_until"}.isdisjoint(columns):
         raise InvalidRequest(
-            "With this its `valid_until` is earlier than its `happened_at`: give both, or `never` "
-            "as `valid_until`.",
+            "The row's `valid_until` would be earlier than its `happened_at`: give both, or "
+            "`never` as `valid_until`.",
             happened_at=show(int(valid_from)),
             valid_until=show(int(valid_until)),
         )

@@ -159,7 +159,7 @@ def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:
     unknown_ids = [row_id for row_id in ids if row_id not in row_by_id]
     if unknown_ids:
         raise NotFound(
-            f"Not on this branch: {', '.join(unknown_ids[:10])}.",
+            f"These rows are not on this branch: {', '.join(unknown_ids[:10])}.",
             Advice("{memory_search} finds what a branch has."),
             ids=unknown_ids,
         )

@@ -113,7 +113,7 @@ def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
         NotFound: no bundle has this id.
     """
     advice = Advice(
-        "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` takes one "
+        "{knowledge_bundle_list} lists the bundles, and `day1 bundle import FILE` imports one "
         "from another store."
     )
     return find_record(repo, Bundle, bundle_id, advice)

@@ -175,7 +175,7 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     Raises:
         NotFound: there is no such handoff.
     """
-    advice = Advice("{memory_handoff_create} answers the id to use.")
+    advice = Advice("{memory_handoff_create} returns the id to use.")
     handoff = find_record(repo, Handoff, handoff_id, advice)
     with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
         fact_by_id = reading.get(FACT, handoff.facts, _FACT_COLUMNS)

@@ -101,10 +101,10 @@ def newest(repo: Repository, name: str) -> Template:
     active_versions = [template for template in template_versions if template.status == "active"]
     if active_versions:
         return max(active_versions, key=lambda template: template.version)
-    reason = "Its versions are deprecated" if template_versions else "There is none of this name"
+    reason = "Its versions are deprecated" if template_versions else "No template has this name"
     raise NotFound(
         f"No template {name!r} can be used. {reason}.",
-        Advice("{memory_template_list} shows those there are."),
+        Advice("{memory_template_list} lists the templates."),
         template=name,
     )
 
@@ -149,7 +149,7 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
         if not templates:
             raise NotFound(
                 f"There is no template {name!r}, or none of that version.",
-                Advice("{memory_template_list} shows those there are."),
+                Advice("{memory_template_list} lists the templates."),
                 template=name,
             )
         repo.ledger.put(*templates)

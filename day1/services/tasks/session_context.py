@@ -94,8 +94,8 @@ def recall(
     sessions = repo.ledger.records(Session, session_id=session_id)
     if not sessions:
         raise NotFound(
-            f"No session {session_id!r} has written to this memory: pass the session_id of its "
-            "writes.",
+            f"No session {session_id!r} has written to this memory: pass a session_id with "
+            "which something was written.",
             session_id=session_id,
         )
     session_recall = SessionRecall(sessions, written_branches(repo, session_id=session_id))

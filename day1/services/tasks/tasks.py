@@ -86,7 +86,7 @@ def find_task(repo: Repository, task_id: str) -> Task:
     Raises:
         NotFound: no task has this id.
     """
-    advice = Advice("{memory_task_create} answers the id to use.")
+    advice = Advice("{memory_task_create} returns the id to use.")
     return find_record(repo, Task, task_id, advice)
 
 

@@ -71,7 +71,7 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     if row is not None:
         return row
     branch_names = list(branches_with(repo, FACT, fact_id))
-    advice = Advice("No branch has it; {memory_search} finds those there are.")
+    advice = Advice("No branch has it; {memory_search} finds facts.")
     if branch_names:
         advice = Advice("It is on {branches}.", branches=", ".join(branch_names[:5]))
     raise NotFound(

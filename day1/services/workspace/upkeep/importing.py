@@ -211,7 +211,11 @@ def _refusal(line: ItemLine, redacted: Collection[str], now: int) -> str | None:
     end_times = [
         end_time for end_time in (line.expires_at, line.valid_until) if end_time is not None
     ]
-    return "its time is over" if end_times and min(end_times) <= now else None
+    return (
+        "it has expired, or its valid time has ended"
+        if end_times and min(end_times) <= now
+        else None
+    )
 
 
 def links_in(

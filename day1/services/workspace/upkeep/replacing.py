@@ -107,8 +107,7 @@ def refuse_bad(bad: Sequence[BadLine]) -> None:
     count_sentence = f" {len(bad):,} lines are bad." if len(bad) > 1 else ""
     raise InvalidRequest(
         f"Line {first_bad.number} of `jsonl` cannot be used: {first_bad.error}.{count_sentence} "
-        "Nothing was removed: mend the file, or restore it with `mode` merge, which passes bad "
-        "lines over.",
+        "Nothing was removed: mend the file, or restore it with `mode` merge, to skip bad lines.",
         line=first_bad.number,
         mode="replace",
         errors=[{"line": line.number, "error": line.error} for line in sorted(bad)[:100]],
