@@ -71,7 +71,7 @@ def test_what_does_not_fit_a_task_is_refused_in_commands(cli: CommandLine) -> No
     cli("task", "update", made, "0", "finished", code=2)
     said = cli("task", "status", "task_none", code=1).err
     assert (
-        said == "error: There is no task 'task_none'. `day1 task create` answers the id to use.\n"
+        said == "error: There is no task 'task_none'. `day1 task create` returns the id to use.\n"
     )
     assert cli.refused("task", "join", "task_none", "--agent", "x")["code"] == "not_found"
 

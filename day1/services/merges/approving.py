@@ -79,6 +79,6 @@ def withdraw(repo: Repository, review: Review, token: str | None) -> Review:
 
 def _put(repo: Repository, review: Review, token: str | None, approval: Approval | None) -> Review:
     with no_merge_meanwhile(repo, review):
-        approved_review = check_open(find_review(repo, review.id)).with_approval(token, approval)
-        repo.ledger.put(approved_review)
-    return approved_review
+        updated_review = check_open(find_review(repo, review.id)).with_approval(token, approval)
+        repo.ledger.put(updated_review)
+    return updated_review

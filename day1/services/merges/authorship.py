@@ -40,20 +40,27 @@ def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
     Only the imported file names the author of such a row. Rows that were copied from a branch
     whose last commit is unknown count as imported too.
     """
-    refs = repo.history.branches()
+    tip_by_name = repo.history.branches()
     branch_ids = [*_sources(repo, source, target)]
-    tip_by_branch = {branch_id: _last(repo, branch_id, refs) for branch_id in branch_ids}
+    tip_by_branch_id = {branch_id: _last(repo, branch_id, tip_by_name) for branch_id in branch_ids}
     commits = _commits_of_source(
-        repo, [tip for tip in tip_by_branch.values() if tip is not None], refs[target.name]
+        repo,
+        [tip for tip in tip_by_branch_id.values() if tip is not None],
+        tip_by_name[target.name],
     )
-    ops = {"import"} if all(tip_by_branch.values()) else {"import", *_COPIES}
-    imports = [commit for commit in commits if commit.op in ops and not commit.parents[1:]]
-    changes_by_import = (
+    import_operations = {"import"} if all(tip_by_branch_id.values()) else {"import", *_COPIES}
+    import_commits = [
+        commit for commit in commits if commit.op in import_operations and not commit.parents[1:]
+    ]
+    changes_of_imports = (
         repo.history.changes(import_commit.parents[0], Ref(commit=import_commit.id))
-        for import_commit in imports
+        for import_commit in import_commits
     )
     return frozenset(
-        c.id for changes in changes_by_import for rows in changes.values() for c in rows
+        change.id
+        for changes in changes_of_imports
+        for row_changes in changes.values()
+        for change in row_changes
     )
 
 
@@ -76,43 +83,44 @@ def _commits_of_source(
 
     The cost grows with their number, not with the length of the shared history.
     """
-    history, visited = repo.history, set[CommitId]()
+    history, visited_ids = repo.history, set[CommitId]()
     for tip in tips:
-        base, starts = history.commit(history.merge_base(tip, target_tip)), [tip]
-        for start in starts:
-            for commit in history.log(start):
+        base_commit, start_ids = history.commit(history.merge_base(tip, target_tip)), [tip]
+        for start_id in start_ids:
+            for commit in history.log(start_id):
                 # Times alone do not prove it: a clock may have been set back in between.
                 is_shared = (
-                    commit.ts <= base.ts and history.merge_base(commit.id, base.id) == commit.id
+                    commit.ts <= base_commit.ts
+                    and history.merge_base(commit.id, base_commit.id) == commit.id
                 )
-                if is_shared or commit.id in visited:
+                if is_shared or commit.id in visited_ids:
                     break
-                visited.add(commit.id)
-                starts += commit.parents[1:]
+                visited_ids.add(commit.id)
+                start_ids += commit.parents[1:]
                 yield commit
 
 
 def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
     """Yield the ids of the branches whose rows the source may bring to the target."""
-    fork_times = _fork_times(repo, target)
-    visited = {target.id}
+    fork_time_by_branch = _fork_times(repo, target)
+    visited_ids = {target.id}
     queue = [(source.id, sys.maxsize)]
-    for branch_id, taken_at in queue:
-        fork_time = fork_times.get(branch_id, 0)
-        if branch_id in visited or taken_at <= fork_time:
+    for branch_id, arrived_at in queue:
+        fork_time = fork_time_by_branch.get(branch_id, 0)
+        if branch_id in visited_ids or arrived_at <= fork_time:
             continue
-        visited.add(branch_id)
+        visited_ids.add(branch_id)
         yield branch_id
         branch = repo.ledger.record(Branch, branch_id)
         queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
-        arrivals: list[MergeRecord | Handoff] = [
+        merges_and_handoffs: list[MergeRecord | Handoff] = [
             *repo.ledger.records(MergeRecord, target_id=branch_id),
             *repo.ledger.records(Handoff, target_id=branch_id),
         ]
         queue += [
-            (arrival.source_id, arrival.created_at)
-            for arrival in arrivals
-            if arrival.created_at > fork_time
+            (record.source_id, record.created_at)
+            for record in merges_and_handoffs
+            if record.created_at > fork_time
         ]
 
 
@@ -151,17 +159,23 @@ def authors(
 ) -> Authors:
     """Collect who wrote the rows of the review's branch or gave values in the review."""
     sessions = writers(repo, *both)
-    own_decisions = [decision for decision in review.decided if decision.take in OWN]
-    tokens = {session.token_id for session in sessions} | {
-        decision.token_id for decision in own_decisions
+    authoring_decisions = [decision for decision in review.decided if decision.take in OWN]
+    token_ids = {session.token_id for session in sessions} | {
+        decision.token_id for decision in authoring_decisions
     }
-    agents = {session.agent_id for session in sessions} | {
-        decision.by for decision in own_decisions
+    agent_ids = {session.agent_id for session in sessions} | {
+        decision.by for decision in authoring_decisions
     }
-    rows = [*_rows(plan)]  # a copied row may have no registered writer
-    agents |= {None if row.get("agent_id") is None else str(row["agent_id"]) for row in rows}
-    by_person = strictest_tier.looks > 0 and any(row.get("source") == "user" for row in rows)
-    return Authors(frozenset(filter(None, tokens)), frozenset(filter(None, agents)), by_person)
+    new_rows_and_edits = [*_rows(plan)]  # a copied row may have no registered writer
+    agent_ids |= {
+        None if row.get("agent_id") is None else str(row["agent_id"]) for row in new_rows_and_edits
+    }
+    has_person_author = strictest_tier.looks > 0 and any(
+        row.get("source") == "user" for row in new_rows_and_edits
+    )
+    return Authors(
+        frozenset(filter(None, token_ids)), frozenset(filter(None, agent_ids)), has_person_author
+    )
 
 
 def _rows(plan: MergePlan) -> Iterable[dict[str, object]]:
@@ -178,15 +192,15 @@ def looks(approvals: Iterable[Approval], digest: str, by: Authors) -> list[Appro
 
     Two tokens of one agent count as one person; so do all people without a token.
     """
-    counted_approvals: list[Approval] = []
+    valid_approvals: list[Approval] = []
     for approval in approvals:
         if approval.digest != digest or by.wrote(approval):
             continue
-        same_person = (
-            approval.token_id == other.token_id
-            or (approval.by is not None and approval.by == other.by)
-            for other in counted_approvals
+        are_same_person = (
+            approval.token_id == valid_approval.token_id
+            or (approval.by is not None and approval.by == valid_approval.by)
+            for valid_approval in valid_approvals
         )
-        if not any(same_person):
-            counted_approvals.append(approval)
-    return counted_approvals
+        if not any(are_same_person):
+            valid_approvals.append(approval)
+    return valid_approvals

@@ -36,39 +36,39 @@ def compare(
 
     With `category`, only facts that have or had that category.
     """
-    compared = look(repo, MergeRequest(source, target, "auto"))
+    merge_preview = look(repo, MergeRequest(source, target, "auto"))
     now = repo.clock()
     changes_by_table = {
         kind.table: [
-            _shown(kind, c, compared.sides, now)
-            for c in compared.sides.changes.get(kind.table, ())
-            if (c.after or c.id in compared.sides.target) and _fits(c, category)
+            _shown(kind, change, merge_preview.sides, now)
+            for change in merge_preview.sides.changes.get(kind.table, ())
+            if (change.after or change.id in merge_preview.sides.target) and _fits(change, category)
         ]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
     return Comparison(
-        compared.plan,
-        {table: rows for table, rows in changes_by_table.items() if rows},
-        compared.source_commit,
-        compared.target_commit,
-        compared.pending,
-        compared.held,
+        merge_preview.plan,
+        {table: row_changes for table, row_changes in changes_by_table.items() if row_changes},
+        merge_preview.source_commit,
+        merge_preview.target_commit,
+        merge_preview.pending,
+        merge_preview.held,
     )
 
 
 def _fits(change: RowChange, category: str | None) -> bool:
     if category is None:
         return True
-    versions = (change.before, change.after)
-    return any(row is not None and row.get("category") == category for row in versions)
+    row_versions = (change.before, change.after)
+    return any(row is not None and row.get("category") == category for row in row_versions)
 
 
 def _shown(kind: Kind, change: RowChange, sides: Sides, now: int) -> RowChange:
     """Return a change with placeholders for the words that may not be shown."""
-    target = sides.target.get(change.id)
-    if any(map(_may_be_marked, (change.before, change.after, target))):
-        mark = mark_of(now, change.after, target, past=change.before)
+    target_row = sides.target.get(change.id)
+    if any(map(_may_be_marked, (change.before, change.after, target_row))):
+        mark = mark_of(now, change.after, target_row, past=change.before)
         change = shown_change(kind, change, mark)
     veil = sides.veils.get(change.id)
     if veil:

@@ -40,23 +40,38 @@ def possible_duplicates(engine: SearchEngine, preview: Preview) -> list[Twin]:
     """
     if engine.embedder is None:
         return []
-    fact_by_hash = {
+    source_fact_by_hash = {
         str(row.source["content_hash"]): (row.id, str(row.source["fact_text"]))
         for row in preview.plan.rows
         if row.kind is FACT and row.source is not None and _compared(row.base, row.source)
     }
-    target_texts = _new_texts(preview.target_changes) if fact_by_hash else {}
-    if not target_texts:
+    target_fact_by_hash = _new_texts(preview.target_changes) if source_fact_by_hash else {}
+    if not target_fact_by_hash:
         return []
-    words, vectors = engine.index.words, engine.index.vectors
-    text_ids = words.known(FACT, [*fact_by_hash, *target_texts])
-    hash_by_text = {number: content for content, number in text_ids.items()}
-    source_ids = [text_ids[content] for content in fact_by_hash if content in text_ids]
-    target_ids = [text_ids[content] for content in target_texts if content in text_ids]
+    word_index, vector_index = engine.index.words, engine.index.vectors
+    text_id_by_hash = word_index.known(FACT, [*source_fact_by_hash, *target_fact_by_hash])
+    hash_by_text_id = {text_id: content_hash for content_hash, text_id in text_id_by_hash.items()}
+    source_text_ids = [
+        text_id_by_hash[content_hash]
+        for content_hash in source_fact_by_hash
+        if content_hash in text_id_by_hash
+    ]
+    target_text_ids = [
+        text_id_by_hash[content_hash]
+        for content_hash in target_fact_by_hash
+        if content_hash in text_id_by_hash
+    ]
     similar_pairs = [
-        Twin(*fact_by_hash[hash_by_text[one]], *target_texts[hash_by_text[other]], cosine)
-        for one, other, cosine in vectors.pairs(engine.embedder, source_ids, target_ids, ALIKE)
-        if fact_by_hash[hash_by_text[one]][0] != target_texts[hash_by_text[other]][0]
+        Twin(
+            *source_fact_by_hash[hash_by_text_id[source_text_id]],
+            *target_fact_by_hash[hash_by_text_id[target_text_id]],
+            cosine,
+        )
+        for source_text_id, target_text_id, cosine in vector_index.pairs(
+            engine.embedder, source_text_ids, target_text_ids, ALIKE
+        )
+        if source_fact_by_hash[hash_by_text_id[source_text_id]][0]
+        != target_fact_by_hash[hash_by_text_id[target_text_id]][0]
     ]
     return sorted(similar_pairs, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
 

@@ -52,9 +52,9 @@ def _verdict(row: PlanRow) -> Verdict | None:
     """Return a fact's verdict after the merge; in a conflict, the worse one of both sides."""
     possible_rows = (row.result, row.source) if row.held else (row.result,)
     verdicts = {
-        cast("Verdict", side["verification"])
-        for side in possible_rows
-        if side is not None and side["status"] == "active"
+        cast("Verdict", possible_row["verification"])
+        for possible_row in possible_rows
+        if possible_row is not None and possible_row["status"] == "active"
     }
-    order: tuple[Verdict, ...] = ("invalidated", "unverified", "verified")
-    return next((verdict for verdict in order if verdict in verdicts), None)
+    worst_first: tuple[Verdict, ...] = ("invalidated", "unverified", "verified")
+    return next((verdict for verdict in worst_first if verdict in verdicts), None)

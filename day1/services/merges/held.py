@@ -87,33 +87,41 @@ def offers_of(
     """List the offers of `items`, as `offers` does; `opened` has open readings by branch id."""
     if not items:
         return []
-    name_by_branch = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
+    name_by_branch_id = {
+        branch.id: branch.name for branch in repo.ledger.branches() if branch.retired_tip is None
+    }
     rows_by_source: dict[str, dict[str, Row]] = {}
-    for source in {item.source_branch for item in items} & name_by_branch.keys():
-        source_items = [item for item in items if item.source_branch == source]
-        if source in opened:
-            rows_by_source[source] = _rows(opened[source], source_items)
+    for source_id in {item.source_branch for item in items} & name_by_branch_id.keys():
+        source_items = [item for item in items if item.source_branch == source_id]
+        if source_id in opened:
+            rows_by_source[source_id] = _rows(opened[source_id], source_items)
             continue
-        with repo.store.reading(Ref(branch=name_by_branch[source])) as other:
-            rows_by_source[source] = _rows(other, source_items)
-    present_rows = _rows(reading, items)
-    source_rows = (row for rows in rows_by_source.values() for row in rows.values())
-    veil_by_row = _veils(reading, [*source_rows, *present_rows.values()], repo.clock())
+        with repo.store.reading(Ref(branch=name_by_branch_id[source_id])) as source_reading:
+            rows_by_source[source_id] = _rows(source_reading, source_items)
+    present_row_by_id = _rows(reading, items)
+    source_rows = (present_row for rows in rows_by_source.values() for present_row in rows.values())
+    veil_by_row = _veils(reading, [*source_rows, *present_row_by_id.values()], repo.clock())
     open_offers = []
     for item in items:
-        row = present_rows.get(item.row_id)
-        value = item.theirs
+        present_row = present_row_by_id.get(item.row_id)
+        offered_json = item.theirs
         if item.source_branch in rows_by_source:
             source_row = rows_by_source[item.source_branch].get(item.row_id)
-            value = _present_or(item, source_row)
-        if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
+            offered_json = _present_or(item, source_row)
+        if same_value(item.kind, present_row, item.cell, offered_json) or (
+            present_row is not None and keeps_out(item)
+        ):
             continue
-        present_value = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
-        offered_value = value_of(item.kind, item.cell, value)
-        source_name = name_by_branch.get(item.source_branch)
-        whole_values = (present_value, offered_value) if item.cell == WHOLE else ()
+        present_value = value_of(
+            item.kind, item.cell, value_json(item.kind, present_row, item.cell)
+        )
+        offered_value = value_of(item.kind, item.cell, offered_json)
+        source_name = name_by_branch_id.get(item.source_branch)
+        whole_row_values = (present_value, offered_value) if item.cell == WHOLE else ()
         source_version = rows_by_source.get(item.source_branch, {}).get(item.row_id)
-        veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *whole_values))
+        veil = whole_veil(
+            item.kind, mark_of(repo.clock(), present_row, source_version, *whole_row_values)
+        )
         veil |= veil_by_row.get(item.row_id, {})
         open_offers.append(Offer((item,), present_value, offered_value, source_name, veil))
     return _merged_offers(open_offers)
@@ -122,12 +130,12 @@ def offers_of(
 def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
     """Find the placeholders for words that derived rows have from hidden sources."""
     veil_by_row: dict[str, Row] = {}
-    by_kind: dict[Kind, list[Row]] = {}
+    rows_by_kind: dict[Kind, list[Row]] = {}
     for row in rows:
         kind = kind_of(str(row["id"]))
         if kind is not None:
-            by_kind.setdefault(kind, []).append(row)
-    for kind, kind_rows in by_kind.items():
+            rows_by_kind.setdefault(kind, []).append(row)
+    for kind, kind_rows in rows_by_kind.items():
         veil_by_row |= veils(reading, kind, kind_rows, at)
     return veil_by_row
 
@@ -137,7 +145,7 @@ def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, 
     row_by_id = _rows(reading, items)
     veil_by_row = _veils(reading, row_by_id.values(), at)
     for item in items:
-        whole_rows = (value_of(item.kind, WHOLE, side) for side in _row_sides(item))
+        whole_rows = (value_of(item.kind, WHOLE, side_json) for side_json in _row_sides(item))
         mark = mark_of(at, row_by_id.get(item.row_id), *whole_rows)
         veil_by_row[item.row_id] = whole_veil(item.kind, mark) | veil_by_row.get(item.row_id, {})
     return veil_by_row
@@ -154,13 +162,15 @@ def _merged_offers(offers: Iterable[Offer]) -> list[Offer]:
     for offer in offers:
         item = offer.item
         columns = item.kind.group(item.cell)
-        value_key = (
-            None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
+        value_json_or_none = (
+            None
+            if offer.offered is None
+            else canonical([offer.offered.get(column) for column in columns])
         )
-        key = (item.row_id, item.cell, value_key)
-        same_offer = offer_by_key.get(key)
-        offer_by_key[key] = (
-            replace(same_offer, items=(*same_offer.items, item)) if same_offer else offer
+        cell_and_value = (item.row_id, item.cell, value_json_or_none)
+        equal_offer = offer_by_key.get(cell_and_value)
+        offer_by_key[cell_and_value] = (
+            replace(equal_offer, items=(*equal_offer.items, item)) if equal_offer else offer
         )
     return list(offer_by_key.values())
 
@@ -209,8 +219,10 @@ def decide(repo: Repository, branch: Branch, decision: HeldDecision, origin: Ori
         InvalidRequest: `value` is missing, names columns that are not of the cell, or the
             decision ends the valid time before it begins.
     """
-    with repo.store.changing(branch.name) as work:
-        offer_by_item = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
+    with repo.store.changing(branch.name) as unit_of_work:
+        offer_by_item = {
+            item.id: offer for offer in offers_on(repo, unit_of_work) for item in offer.items
+        }
         offer = offer_by_item.get(decision.item_id)
         if offer is None:
             raise NotFound(
@@ -222,23 +234,29 @@ def decide(repo: Repository, branch: Branch, decision: HeldDecision, origin: Ori
         if decision.decision != "edited":
             offer = _with_valid_time(offer, offer_by_item.values())
         if decision.decision != "dismissed":
-            _write_decision(repo, work, offer, decision, origin)
-        close_items(work, offer.items, decision.decision, origin, repo.new_id)
-        line = f"held item {decision.decision}: {offer.item.kind.name} {offer.item.row_id}"
-        commit = work.commit(Message("change", line, decision.item_id))
-        return Decided(offer.item, decision.decision, commit, work.now)
+            _write_decision(repo, unit_of_work, offer, decision, origin)
+        close_items(unit_of_work, offer.items, decision.decision, origin, repo.new_id)
+        commit_title = f"held item {decision.decision}: {offer.item.kind.name} {offer.item.row_id}"
+        commit_id = unit_of_work.commit(Message("change", commit_title, decision.item_id))
+        return Decided(offer.item, decision.decision, commit_id, unit_of_work.now)
 
 
 def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
     """Join the offers of the two ends of a row's valid time, which are decided together."""
-    first, cells = offer.item, valid_time_cells(offer.item.kind)
-    for other in listed:
-        item = other.item
-        are_both_ends = first.cell != item.cell and {first.cell, item.cell} <= set(cells)
-        are_of_one_row = (item.row_id, item.source_branch) == (first.row_id, first.source_branch)
+    first_item, end_cells = offer.item, valid_time_cells(offer.item.kind)
+    for other_offer in listed:
+        other_item = other_offer.item
+        are_both_ends = first_item.cell != other_item.cell and {
+            first_item.cell,
+            other_item.cell,
+        } <= set(end_cells)
+        are_of_one_row = (other_item.row_id, other_item.source_branch) == (
+            first_item.row_id,
+            first_item.source_branch,
+        )
         if are_both_ends and are_of_one_row:
-            offered = {**(offer.offered or {}), **(other.offered or {})}
-            return replace(offer, items=(*offer.items, *other.items), offered=offered)
+            offered_values = {**(offer.offered or {}), **(other_offer.offered or {})}
+            return replace(offer, items=(*offer.items, *other_offer.items), offered=offered_values)
     return offer
 
 
@@ -251,16 +269,18 @@ def _write_decision(
     successor_by_id: dict[str, Row] = {}
     if kind is FACT and row_after is not None:
         row_after, successor_by_id = _with_successors(repo, work, offer, row_before, row_after)
-    writes: dict[str, Row | None] = {row_id: row_after, **successor_by_id}
+    written_row_by_id: dict[str, Row | None] = {row_id: row_after, **successor_by_id}
     for row in successor_by_id.values():
         work.not_before(int(row["created_at"] or 0))
-    work.apply({kind.table: writes})
+    work.apply({kind.table: written_row_by_id})
     if successor_by_id:
-        items = open_items(work.find(HELD, Query(among={"row_id": list(successor_by_id)})))
-        close_items(work, filter(keeps_out, items), "taken", origin, repo.new_id)
+        successor_items = open_items(
+            work.find(HELD, Query(among={"row_id": list(successor_by_id)}))
+        )
+        close_items(work, filter(keeps_out, successor_items), "taken", origin, repo.new_id)
     if row_before is not None and row_after is not None:
-        edited = EditedCells(kind, row_after, changed_groups(kind, row_before, row_after))
-        edits = edit_rows(edited, origin, work.now, repo.new_id)
+        edited_cells = EditedCells(kind, row_after, changed_groups(kind, row_before, row_after))
+        edits = edit_rows(edited_cells, origin, work.now, repo.new_id)
         work.apply({EDIT.table: {str(edit["id"]): edit for edit in edits}})
 
 
@@ -269,16 +289,20 @@ def _with_successors(
 ) -> tuple[Row, dict[str, Row]]:
     """Return, by id, the decided fact and the facts that supersede it, which are written too."""
     fact_by_id: dict[str, Row] = {str(after["id"]): after}
-    fact, present = after, before
-    while (successor := successor_of(fact)) is not None and successor != successor_of(present):
-        target_ids = {*work.get(FACT, [successor]), *fact_by_id}
-        source = {} if successor in target_ids else _of_source(repo, work, offer.source, successor)
-        new_id = taken_along(fact, present, source, target_ids)
-        if new_id is not None:
-            fact_by_id[new_id] = source[new_id]
-            fact, present = source[new_id], None
+    fact, present_fact = after, before
+    while (successor_id := successor_of(fact)) is not None and successor_id != successor_of(
+        present_fact
+    ):
+        target_ids = {*work.get(FACT, [successor_id]), *fact_by_id}
+        source_fact_by_id = (
+            {} if successor_id in target_ids else _of_source(repo, work, offer.source, successor_id)
+        )
+        added_id = taken_along(fact, present_fact, source_fact_by_id, target_ids)
+        if added_id is not None:
+            fact_by_id[added_id] = source_fact_by_id[added_id]
+            fact, present_fact = source_fact_by_id[added_id], None
             continue
-        if successor not in target_ids:
+        if successor_id not in target_ids:
             fact_by_id[str(fact["id"])] = without_successor(fact)
         break
     return fact_by_id.pop(str(after["id"])), fact_by_id
@@ -290,37 +314,43 @@ def _of_source(repo: Repository, work: Work, source: str | None, fact_id: str) -
         with repo.store.reading(Ref(branch=source)) as reading:
             return reading.get(FACT, [fact_id])
     for item in open_items(work.find(HELD, Query(equal={"row_id": fact_id}))):
-        row = value_of(FACT, WHOLE, item.theirs) if keeps_out(item) else None
-        if row is not None:
-            return {fact_id: row}
+        fact = value_of(FACT, WHOLE, item.theirs) if keeps_out(item) else None
+        if fact is not None:
+            return {fact_id: fact}
     return {}
 
 
 def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | None:
     kind, cell = offer.item.kind, offer.item.cell
-    columns: Mapping[str, Cell] | None = offer.offered
+    new_values: Mapping[str, Cell] | None = offer.offered
     if decision.decision == "edited":
-        value = decision.value
-        if not value or not set(value) <= set(kind.group(cell)):
+        edited_values = decision.value
+        if not edited_values or not set(edited_values) <= set(kind.group(cell)):
             raise InvalidRequest(
                 f"`value` must set one or more of: {', '.join(kind.group(cell))}.", cell=cell
             )
-        unchanged_offer = offer.offered or {} if before is None else {}
-        columns = {**unchanged_offer, **complete(kind, dict(value))}
-    if columns is None:
+        offered_defaults = offer.offered or {} if before is None else {}
+        new_values = {**offered_defaults, **complete(kind, dict(edited_values))}
+    if new_values is None:
         return None
-    start = before if before is not None else offer.offered
+    start_row = before if before is not None else offer.offered
     if before is None and cell != WHOLE:
         raise NotFound(
             f"{offer.item.row_id} is not on this branch any more; dismiss the item or restore "
             "the row.",
             id=offer.item.row_id,
         )
-    kept_columns = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
-    row: Row = {**(start or {}), **columns, **kept_columns}
+    kept_values = (
+        {column: before[column] for column in before if column not in kind.group(WHOLE)}
+        if before
+        else {}
+    )
+    row: Row = {**(start_row or {}), **new_values, **kept_values}
     if decision.decision == "edited" or cell != WHOLE:
-        in_order(row, columns)
-    has_new_text = kind is FACT and start is not None and row["fact_text"] != start["fact_text"]
+        in_order(row, new_values)
+    has_new_text = (
+        kind is FACT and start_row is not None and row["fact_text"] != start_row["fact_text"]
+    )
     if has_new_text and (cell != WHOLE or decision.decision == "edited"):
         # A row that is taken whole keeps the verdict on its own text.
         row |= {"verification": "unverified", "scores": None}

@@ -85,19 +85,19 @@ def merge(
         as `preview`.
     """
     merge_id = repo.new_id("merge", now)
-    earlier = _merged_before(repo, request, merge_id)
-    if earlier is not None:
-        return earlier
+    earlier_merge = _merged_before(repo, request, merge_id)
+    if earlier_merge is not None:
+        return earlier_merge
     check(request)
     _check_ends(request)
-    commit = repo.store.commit_pending(request.source.name)
+    source_commit = repo.store.commit_pending(request.source.name)
     source = find_again(repo, request.source)  # the name may belong to another branch by now
     target = request.target
     intent = MergeIntent(
         id=merge_id,
         source_id=source.id,
         target_id=target.id,
-        source_commit=commit,
+        source_commit=source_commit,
         strategy=request.strategy,
         choices=_decided_json(request),
         decided_by=origin.agent_id,
@@ -107,50 +107,52 @@ def merge(
     )
     with repo.ledger.open_intent(MERGE, intent, now, _names(repo, request, merge_id)):
         # Recovery is done: a merge by an earlier, killed process is in the ledger by now.
-        earlier = _merged_before(repo, request, merge_id)
-        if earlier is not None:
-            return earlier
+        earlier_merge = _merged_before(repo, request, merge_id)
+        if earlier_merge is not None:
+            return earlier_merge
         repo.point("merge.after_intent")
-        with repo.store.changing(target.name) as work:
-            base = work.merge_base(commit)
-            with repo.store.reading(Ref(commit=commit)) as source_reading:
-                plan, sides, _ = plan_of(repo, request, base, (source_reading, work))
+        with repo.store.changing(target.name) as unit_of_work:
+            merge_base = unit_of_work.merge_base(source_commit)
+            with repo.store.reading(Ref(commit=source_commit)) as source_reading:
+                plan, sides, _ = plan_of(repo, request, merge_base, (source_reading, unit_of_work))
             _check_plan(request, plan)
             guard(source, refuse_closed(find_again(repo, target)), plan)
-            details = _MergeDetails(repo, request, commit, merge_id, origin, base)
-            new_commit = _do(work, plan, details)
-            merged_at = work.now
+            details = _MergeDetails(repo, request, source_commit, merge_id, origin, merge_base)
+            merge_commit = _do(unit_of_work, plan, details)
+            merged_at = unit_of_work.now
         repo.point("merge.after_engine")
-        record = intent.record(**plan.counts, base=base, commit=new_commit)
+        merge_record = intent.record(**plan.counts, base=merge_base, commit=merge_commit)
         with repo.ledger.ending():  # others may change the source's record too
-            record_merge(repo, record)
+            record_merge(repo, merge_record)
         repo.point("merge.after_ledger")
-    return Merged(record, plan, merged_at, _left(plan, sides))
+    return Merged(merge_record, plan, merged_at, _left(plan, sides))
 
 
 def _names(repo: Repository, request: MergeRequest, merge_id: str) -> list[str]:
     """List what a merge locks: its branches, its review, and its record if it may be repeated."""
-    review = [] if request.review_id is None else [request.review_id]
+    review_ids = [] if request.review_id is None else [request.review_id]
     record_ids = [merge_id] if repo.of_request else []
-    return [request.source.name, request.target.name, *review, *record_ids]
+    return [request.source.name, request.target.name, *review_ids, *record_ids]
 
 
 def _check_ends(request: MergeRequest) -> None:
     source, _ = refuse_closed(request.source), refuse_closed(request.target)
     if request.strategy == "squash" and source.protection:
-        raise Refused(f"A squash closes its source, and {source.name!r} is protected: use auto.")
+        raise Refused(
+            f"A squash closes its source, and {source.name!r} is protected: use the strategy auto."
+        )
 
 
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
     if not repo.of_request:
         return None
-    branch_ids = {"source_id": request.source.id, "target_id": request.target.id}
-    arguments = {"strategy": request.strategy, "choices": _decided_json(request)}
-    earlier = made_by(repo.ledger, MergeRecord, merge_id, **branch_ids, **arguments)
-    if earlier is None:
+    branch_fields = {"source_id": request.source.id, "target_id": request.target.id}
+    merge_fields = {"strategy": request.strategy, "choices": _decided_json(request)}
+    earlier_record = made_by(repo.ledger, MergeRecord, merge_id, **branch_fields, **merge_fields)
+    if earlier_record is None:
         return None
     empty_plan = MergePlan(request.strategy, (), {}, (), (), moves_base=False)
-    return Merged(earlier, empty_plan, earlier.created_at, repeated=True)
+    return Merged(earlier_record, empty_plan, earlier_record.created_at, repeated=True)
 
 
 def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
@@ -175,52 +177,54 @@ class _MergeDetails:
 
 
 def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
-    """Apply the plan and commit; returns None if there is nothing to do."""
+    """Apply a merge plan and commit; return None if there is nothing to do."""
     has_decisions = any(row.decided for row in plan.rows)
     has_changes = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
     if not has_changes and not has_decisions:
         return None
     work.not_before(details.repo.history.commit(details.source_commit).ts)
-    writes = plan.writes
+    writes_by_table = plan.writes
     has_new_values = has_decisions or any(row.joined for row in plan.rows)
     if plan.holds or plan.declines or plan.closes or has_new_values:
         edits = decided_edits(plan, details.origin, work.now, details.repo.new_id)
         for kind, row in (*_held_rows(work, plan, details), *edits):
-            writes.setdefault(kind.table, {})[str(row["id"])] = row
+            writes_by_table.setdefault(kind.table, {})[str(row["id"])] = row
     if plan.strategy == "auto":
-        work.merge(details.source_commit, writes)
+        work.merge(details.source_commit, writes_by_table)
     else:
-        work.apply(writes)
+        work.apply(writes_by_table)
     request = details.request
-    op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
-    counts = plan.counts
-    line = f"{op} {request.source.name} into {request.target.name}: {counts['merged_count']} merged"
-    if counts["rejected_count"]:
-        line += f", {counts['rejected_count']} held"
-    meta: dict[str, Json] = {
+    operation = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
+    row_counts = plan.counts
+    commit_title = f"{operation} {request.source.name} into {request.target.name}: "
+    commit_title += f"{row_counts['merged_count']} merged"
+    if row_counts["rejected_count"]:
+        commit_title += f", {row_counts['rejected_count']} held"
+    commit_metadata: dict[str, Json] = {
         "source": request.source.name,
         "source_id": request.source.id,
         "source_commit": details.source_commit,
         "base": details.base,
         "strategy": plan.strategy,
-        **counts,
+        **row_counts,
     }
-    return work.commit(Message(op, line, details.merge_id, meta))
+    return work.commit(Message(operation, commit_title, details.merge_id, commit_metadata))
 
 
 def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[tuple[Kind, Row]]:
-    origin = origin_columns(details.origin, work.now)
-    declines = [(row, WHOLE) for row in plan.declines]
-    new_cells = [*plan.holds, *declines]
-    existing_items = work.get(
-        HELD, [held_id(row.id, c, details.source_commit) for row, c in new_cells]
+    origin_values = origin_columns(details.origin, work.now)
+    declined_rows = [(row, WHOLE) for row in plan.declines]
+    cells_to_hold = [*plan.holds, *declined_rows]
+    existing_item_by_id = work.get(
+        HELD,
+        [held_id(row.id, held_cell, details.source_commit) for row, held_cell in cells_to_hold],
     )
-    closes = list(plan.closes)
-    for row, cell in new_cells:
+    items_to_close = list(plan.closes)
+    for row, cell in cells_to_hold:
         item_id = held_id(row.id, cell, details.source_commit)
-        if item_id in existing_items:
+        if item_id in existing_item_by_id:
             item_id = held_id(row.id, cell, details.merge_id)
-        held: Row = {
+        held_row: Row = {
             "id": item_id,
             "row_id": row.id,
             "row_kind": row.kind.table,
@@ -233,13 +237,16 @@ def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[
             "reason": row.held.get(cell, "skipped"),
             "closes": None,
             "decision": None,
-            **origin,
+            **origin_values,
         }
-        yield HELD, held
-        if (row, cell) in declines:
-            closes.append((HeldItem.of(held), "dismissed"))
-    for item, decision in closes:
-        yield HELD, closing_row(item, decision, details.repo.new_id(HELD.prefix, work.now), origin)
+        yield HELD, held_row
+        if (row, cell) in declined_rows:
+            items_to_close.append((HeldItem.of(held_row), "dismissed"))
+    for item, decision in items_to_close:
+        yield (
+            HELD,
+            closing_row(item, decision, details.repo.new_id(HELD.prefix, work.now), origin_values),
+        )
 
 
 def _left(plan: MergePlan, sides: Sides) -> dict[str, str]:
@@ -252,29 +259,31 @@ def _left(plan: MergePlan, sides: Sides) -> dict[str, str]:
         return {}
     planned_ids = {row.id for row in plan.rows}
     picked_ids = {row.id for row in plan.rows if row.result is not None}
-    successor_of_left: dict[str, str] = {}
+    successor_by_fact: dict[str, str] = {}
     for change in sides.changes.get(FACT.table, ()):
-        successor, target = successor_of(change.after), sides.target.get(change.id)
-        is_active = target is not None and target["status"] == "active"
+        successor_id, target_fact = successor_of(change.after), sides.target.get(change.id)
+        is_active = target_fact is not None and target_fact["status"] == "active"
         is_picked = change.id in planned_ids
-        if is_active and not is_picked and successor is not None and successor in picked_ids:
-            successor_of_left[change.id] = successor
-    return successor_of_left
+        if is_active and not is_picked and successor_id is not None and successor_id in picked_ids:
+            successor_by_fact[change.id] = successor_id
+    return successor_by_fact
 
 
 def _decided_json(request: MergeRequest) -> list[Json]:
     """List a request's decisions as JSON: its choices, and a `pick` for each picked row."""
-    choices: list[Json] = [
+    choices_json: list[Json] = [
         {
-            "id": c.row_id,
-            "cell": c.cell,
-            "take": c.take,
-            "value": dict(c.value) if c.value else None,
+            "id": choice.row_id,
+            "cell": choice.cell,
+            "take": choice.take,
+            "value": dict(choice.value) if choice.value else None,
         }
-        for c in request.choices
+        for choice in request.choices
     ]
-    picks = sorted(set(request.items or ()))
-    return choices + [{"id": i, "cell": WHOLE, "take": "pick", "value": None} for i in picks]
+    picked_ids = sorted(set(request.items or ()))
+    return choices_json + [
+        {"id": picked_id, "cell": WHOLE, "take": "pick", "value": None} for picked_id in picked_ids
+    ]
 
 
 def record_merge(repo: Repository, record: MergeRecord) -> None:
@@ -286,13 +295,15 @@ def record_merge(repo: Repository, record: MergeRecord) -> None:
         review = None if record.review_id is None else repo.ledger.record(Review, record.review_id)
         if review is not None:
             repo.ledger.put(review.merged(record))
-        source = repo.ledger.record(Branch, record.source_id)
-        if source is None:
+        source_branch = repo.ledger.record(Branch, record.source_id)
+        if source_branch is None:
             return
         if record.strategy == "squash":
-            repo.ledger.put_branch(replace(source, closed=True, merged_tip=record.source_commit))
+            repo.ledger.put_branch(
+                replace(source_branch, closed=True, merged_tip=record.source_commit)
+            )
         elif record.strategy == "auto" and record.rejected_count == 0:
-            repo.ledger.put_branch(replace(source, merged_tip=record.source_commit))
+            repo.ledger.put_branch(replace(source_branch, merged_tip=record.source_commit))
 
 
 def _finish(repo: Repository, intent: MergeIntent) -> None:
@@ -303,8 +314,11 @@ def _finish(repo: Repository, intent: MergeIntent) -> None:
         if commit.ts < intent.created_at:
             return
         if commit.meta.get("id") == intent.id:
-            counts = {key: commit.meta[key] for key in ("base", "merged_count", "rejected_count")}
-            record_merge(repo, intent.record(**counts, commit=commit.id))
+            outcome_fields = {
+                field_name: commit.meta[field_name]
+                for field_name in ("base", "merged_count", "rejected_count")
+            }
+            record_merge(repo, intent.record(**outcome_fields, commit=commit.id))
             return
 
 

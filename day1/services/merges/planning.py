@@ -84,21 +84,27 @@ def look(
     """Plan a merge as `preview` does, also of a closed source, which can only be compared."""
     check(request)
     with (
-        repo.store.reading(Ref(branch=request.source.name)) as source,
-        repo.store.reading(Ref(branch=request.target.name)) as target,
+        repo.store.reading(Ref(branch=request.source.name)) as source_reading,
+        repo.store.reading(Ref(branch=request.target.name)) as target_reading,
     ):
-        base = target.merge_base(source.tip)  # the older state: it was opened first
-        plan, sides, held = plan_of(repo, request, base, (source, target))
+        base_commit = target_reading.merge_base(
+            source_reading.tip
+        )  # the older state: it was opened first
+        plan, sides, held_items = plan_of(
+            repo, request, base_commit, (source_reading, target_reading)
+        )
         return Preview(
             plan,
-            base,
-            source.tip,
-            target.tip,
-            source.pending,
+            base_commit,
+            source_reading.tip,
+            target_reading.tip,
+            source_reading.pending,
             sides,
-            held,
-            target.changes(base) if both and sides.changes.get(FACT.table) else {},
-            tuple(offers_of(repo, target, held, {request.source.id: source})) if offers else (),
+            held_items,
+            target_reading.changes(base_commit) if both and sides.changes.get(FACT.table) else {},
+            tuple(offers_of(repo, target_reading, held_items, {request.source.id: source_reading}))
+            if offers
+            else (),
         )
 
 
@@ -116,7 +122,9 @@ def check(request: MergeRequest) -> None:
     if request.strategy == "cherry_pick" and not request.items:
         raise Refused("cherry_pick needs `items`: the ids to take from the source.")
     if request.strategy != "cherry_pick" and request.items:
-        raise Refused("`items` goes with the strategy cherry_pick only.")
+        raise Refused(
+            "`items` goes only with the strategy cherry_pick: leave it out, or use that strategy."
+        )
 
 
 def plan_of(
@@ -130,41 +138,47 @@ def plan_of(
     Raises:
         as `preview`.
     """
-    source, target = both
-    changes = target.changes(base, of=source)
+    source_reading, target_reading = both
+    changes = target_reading.changes(base, of=source_reading)
     if _may_share_rows(request, changes) and any(
-        forked.began_at is not None for forked in repo.ledger.records(Branch, fork_commit=base)
+        branch.began_at is not None for branch in repo.ledger.records(Branch, fork_commit=base)
     ):
-        changes = from_common_start(repo, base, changes, (source.tip, target.tip))
+        changes = from_common_start(repo, base, changes, (source_reading.tip, target_reading.tip))
     # A decision that comes along with the merge counts; a pick brings none.
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
-    held_items = _held(source, target, coming_rows, picks=bool(request.items))
-    items = None if request.items is None else _items(source, request.items, changes)
-    row_ids = {i.row_id for i in (*held_items.target, *held_items.source)} | set(items or ())
-    row_ids |= {choice.row_id for choice in request.choices}
-    source_rows = rows_by_id(source, row_ids)
-    changed_ids = {c.id for table in changes.values() for c in table}
-    target_rows = rows_by_id(target, changed_ids | row_ids)
-    after_by_id = {c.id: c.after for c in changes.get(FACT.table, ())}
-    source_rows |= _successors(both, {**source_rows, **after_by_id}, target_rows)
-    _check_choices(request.choices, changed_ids | source_rows.keys() | target_rows.keys())
+    held_items = _held(source_reading, target_reading, coming_rows, picks=bool(request.items))
+    picked_ids = None if request.items is None else _items(source_reading, request.items, changes)
+    named_row_ids = {item.row_id for item in (*held_items.target, *held_items.source)} | set(
+        picked_ids or ()
+    )
+    named_row_ids |= {choice.row_id for choice in request.choices}
+    source_row_by_id = rows_by_id(source_reading, named_row_ids)
+    changed_ids = {c.id for row_changes in changes.values() for c in row_changes}
+    target_row_by_id = rows_by_id(target_reading, changed_ids | named_row_ids)
+    changed_fact_by_id = {c.id: c.after for c in changes.get(FACT.table, ())}
+    source_row_by_id |= _successors(
+        both, {**source_row_by_id, **changed_fact_by_id}, target_row_by_id
+    )
+    _check_choices(request.choices, changed_ids | source_row_by_id.keys() | target_row_by_id.keys())
     for choice in request.choices:
-        is_on_both = choice.row_id in source_rows and choice.row_id in target_rows
+        is_on_both = choice.row_id in source_row_by_id and choice.row_id in target_row_by_id
         check_cell(choice.row_id, choice.cell, choice.take, both=is_on_both)
     sides = Sides(
         changes,
-        source_rows,
-        target_rows,
+        source_row_by_id,
+        target_row_by_id,
         held_items.source,
         held_items.target,
         request.source.id,
         held_items.kept_out_of_source,
         held_items.kept_out_of_target,
-        _removed(repo, target, target_rows, held_items.source),
-        veils_of(both, changes, (*source_rows.values(), *target_rows.values()), repo.clock()),
+        _removed(repo, target_reading, target_row_by_id, held_items.source),
+        veils_of(
+            both, changes, (*source_row_by_id.values(), *target_row_by_id.values()), repo.clock()
+        ),
     )
-    choices = [completed(choice) for choice in request.choices]
-    plan = plan_merge(sides, request.strategy, choices, items)
+    completed_choices = [completed(choice) for choice in request.choices]
+    plan = plan_merge(sides, request.strategy, completed_choices, picked_ids)
     check_valid_times(plan)
     return plan, sides, held_items.every
 
@@ -174,12 +188,14 @@ def _may_share_rows(request: MergeRequest, changes: Changes) -> bool:
 
     Such rows are older than a fork of the past; so most merges need not ask the ledger for one.
     """
-    ends = (request.source, request.target)
-    since = max(branch.created_at for branch in ends)
-    return any(branch.began_at is not None for branch in ends) or any(
-        c.before is None and c.after is not None and int(c.after["created_at"] or 0) < since
-        for table in changes.values()
-        for c in table
+    branches = (request.source, request.target)
+    later_creation_time = max(branch.created_at for branch in branches)
+    return any(branch.began_at is not None for branch in branches) or any(
+        c.before is None
+        and c.after is not None
+        and int(c.after["created_at"] or 0) < later_creation_time
+        for row_changes in changes.values()
+        for c in row_changes
     )
 
 
@@ -187,18 +203,18 @@ def veils_of(
     states: Sequence[Reading], changes: Changes, rows: Iterable[Row], now: int
 ) -> dict[str, Row]:
     """Find the placeholders for words that derived rows have from sources hidden in any state."""
-    by_kind: dict[Kind, list[Row]] = {}
+    rows_by_kind: dict[Kind, list[Row]] = {}
     for table, row_changes in changes.items():
         row_versions = [row for c in row_changes for row in (c.before, c.after) if row is not None]
-        by_kind[BY_TABLE[table]] = row_versions
+        rows_by_kind[BY_TABLE[table]] = row_versions
     for row in rows:
         kind = kind_of(str(row["id"]))
         if kind is not None:
-            by_kind.setdefault(kind, []).append(row)
+            rows_by_kind.setdefault(kind, []).append(row)
     veil_by_row: dict[str, Row] = {}
-    for kind, row_versions in by_kind.items():
-        for state in states:
-            for row_id, veil in veils(state, kind, row_versions, now).items():
+    for kind, row_versions in rows_by_kind.items():
+        for reading in states:
+            for row_id, veil in veils(reading, kind, row_versions, now).items():
                 veil_by_row[row_id] = {**veil_by_row.get(row_id, {}), **veil}
     return veil_by_row
 
@@ -215,24 +231,24 @@ def _successors(
         source_rows: rows of the source that are read already, by id; None: it lacks the row.
         target_rows: rows of the target; successors that it has are added to them.
     """
-    source, target = both
-    known_rows, successors = dict(source_rows), dict[str, Row]()
+    source_reading, target_reading = both
+    read_row_by_id, successor_by_id = dict(source_rows), dict[str, Row]()
     checked_ids = set(target_rows)
     while True:
         successor_ids = {
             str(successor_id)
-            for row in known_rows.values()
+            for row in read_row_by_id.values()
             if row and (successor_id := row.get("superseded_by")) is not None
         }
         unchecked_ids = sorted(successor_ids - checked_ids)
         if not unchecked_ids:
-            return successors
+            return successor_by_id
         checked_ids |= set(unchecked_ids)
-        target_rows |= target.get(FACT, unchecked_ids)
-        unread_ids = [i for i in unchecked_ids if i not in target_rows and i not in known_rows]
-        rows = source.get(FACT, unread_ids) if unread_ids else {}
-        successors |= rows
-        known_rows |= rows
+        target_rows |= target_reading.get(FACT, unchecked_ids)
+        unread_ids = [i for i in unchecked_ids if i not in target_rows and i not in read_row_by_id]
+        new_row_by_id = source_reading.get(FACT, unread_ids) if unread_ids else {}
+        successor_by_id |= new_row_by_id
+        read_row_by_id |= new_row_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,21 +267,21 @@ class _Held:
 
 def _held(source: Reading, target: Reading, coming_rows: Sequence[Row], *, picks: bool) -> _Held:
     """Read the held items of both sides; `coming_rows` are items that the merge would add."""
-    target_items, source_items = target.find(HELD, Query()), source.find(HELD, Query())
-    if not (target_items or source_items):
+    target_item_rows, source_item_rows = target.find(HELD, Query()), source.find(HELD, Query())
+    if not (target_item_rows or source_item_rows):
         return _Held()
-    target_held = open_items(target_items, closings(() if picks else coming_rows))
-    withheld_ids = [item.row_id for item in target_held if keeps_out(item)]
-    target_item_ids = {row["closes"] or row["id"] for row in target_items}
+    open_target_items = open_items(target_item_rows, closings(() if picks else coming_rows))
+    withheld_row_ids = [item.row_id for item in open_target_items if keeps_out(item)]
+    target_item_ids = {row["closes"] or row["id"] for row in target_item_rows}
     return _Held(
-        [item for item in open_items(source_items) if item.id not in target_item_ids],
-        target_held,
-        kept_out(source_items),
+        [item for item in open_items(source_item_rows) if item.id not in target_item_ids],
+        open_target_items,
+        kept_out(source_item_rows),
         # A picked row comes although it was kept out; its open items stay open.
-        dict.fromkeys(withheld_ids, frozenset[str]())
+        dict.fromkeys(withheld_row_ids, frozenset[str]())
         if picks
-        else kept_out(target_items, coming_rows),
-        tuple(open_items(target_items)),
+        else kept_out(target_item_rows, coming_rows),
+        tuple(open_items(target_item_rows)),
     )
 
 
@@ -273,15 +289,15 @@ def _removed(
     repo: Repository, target: Reading, rows: Mapping[str, Row], items: Iterable[HeldItem]
 ) -> frozenset[str]:
     """Find the rows whose removal an open item offers and which the target removed in its past."""
-    removals = [
+    offered_removals = [
         item
         for item in items
         if item.cell == WHOLE and item.theirs is None and item.row_id not in rows
     ]
-    if not removals:
+    if not offered_removals:
         return frozenset()
-    past = {commit.id for commit in repo.history.graph([target.tip])}
-    return frozenset(item.row_id for item in removals if item.source_commit in past)
+    past_ids = {commit.id for commit in repo.history.graph([target.tip])}
+    return frozenset(item.row_id for item in offered_removals if item.source_commit in past_ids)
 
 
 def _check_choices(choices: Sequence[Choice], known_ids: Collection[str]) -> None:
@@ -333,17 +349,19 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
         NotFound: an id is not on the source and was not removed there since the merge base.
     """
     row_by_id: dict[str, Row] = {}
-    queue = list(items)
-    while queue:
-        rows = rows_by_id(source, queue)
-        row_by_id |= rows
-        successors = {str(r["superseded_by"]) for r in rows.values() if r.get("superseded_by")}
-        queue = [i for i in successors if i not in row_by_id]
-    removed_ids = {c.id for table in changes.values() for c in table if c.after is None}
+    unread_ids = list(items)
+    while unread_ids:
+        new_row_by_id = rows_by_id(source, unread_ids)
+        row_by_id |= new_row_by_id
+        successor_ids = {
+            str(row["superseded_by"]) for row in new_row_by_id.values() if row.get("superseded_by")
+        }
+        unread_ids = [i for i in successor_ids if i not in row_by_id]
+    removed_ids = {c.id for row_changes in changes.values() for c in row_changes if c.after is None}
     unknown_ids = [i for i in items if i not in row_by_id and i not in removed_ids]
     if unknown_ids:
         raise NotFound(
-            f"Not on the source branch: {', '.join(unknown_ids[:10])}.",
+            f"These rows are not on the source branch: {', '.join(unknown_ids[:10])}.",
             Advice("{memory_branch_diff} shows what the source has that the target lacks."),
             ids=list(unknown_ids),
         )
@@ -352,13 +370,13 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
 
 def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
     """Read rows of any kind, by id."""
-    by_kind: dict[str, list[str]] = {}
+    ids_by_table: dict[str, list[str]] = {}
     for row_id in ids:
         kind = kind_of(row_id)
         if kind is not None:
-            by_kind.setdefault(kind.table, []).append(row_id)
+            ids_by_table.setdefault(kind.table, []).append(row_id)
     row_by_id: dict[str, Row] = {}
-    for table, kind_ids in by_kind.items():
+    for table, kind_ids in ids_by_table.items():
         row_by_id |= reading.get(BY_TABLE[table], kind_ids)
     return row_by_id
 

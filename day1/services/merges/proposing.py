@@ -57,23 +57,27 @@ def propose(
     merge_result = None if by.before is None else _repeated(by.before)
     merge_preview = preview(repo, request)
     check_digest(None if merge_result else request.expect, merge_preview.plan)
-    tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
-    if not strictest(tiers.values()).looks:
+    tier_by_row = tiers_of(repo, request.source, request.target, merge_preview.plan)
+    if not strictest(tier_by_row.values()).looks:
         return Proposed(merge_result or merge(repo, request, by.origin, now, guard), None)
     pick_plan = None if merge_result else _plan_without_approval(repo, request, merge_preview)
-    ids_without_approval = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
+    ids_needing_no_approval = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
     if pick_plan is not None:  # a refused merge opens no review
         guard(request.source, request.target, pick_plan)
     # The review comes first: after a kill in between, no part is merged without a review.
     opener = by.origin.agent_id, by.token
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
     repo.point("propose.after_review")
-    if ids_without_approval:
-        pick = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
+    if ids_needing_no_approval:
+        pick_request = replace(
+            request, strategy="cherry_pick", items=ids_needing_no_approval, expect=None
+        )
         # The fact that a picked fact supersedes waits for the review, which shows it.
-        merge_result = replace(merge(repo, pick, by.origin, now, guard), left={})
-    picked_ids = {*ids_without_approval}
-    return Proposed(merge_result, review, tuple(row for row in tiers if row not in picked_ids))
+        merge_result = replace(merge(repo, pick_request, by.origin, now, guard), left={})
+    picked_ids = {*ids_needing_no_approval}
+    return Proposed(
+        merge_result, review, tuple(row for row in tier_by_row if row not in picked_ids)
+    )
 
 
 def _repeated(record: MergeRecord) -> Merged:
@@ -85,17 +89,19 @@ def _plan_without_approval(
     repo: Repository, request: MergeRequest, merge_preview: Preview
 ) -> MergePlan | None:
     """Plan a pick of the rows that need no approval, with the rows that a pick takes along."""
-    tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
-    items = tuple(row for row, tier in tiers.items() if not tier.looks)
-    while items:
-        pick_plan = look(repo, replace(request, strategy="cherry_pick", items=items)).plan
-        pick_tiers = tiers_of(repo, request.source, request.target, pick_plan)
-        strict_ids = {row for row, tier in pick_tiers.items() if tier.looks}
-        if not strict_ids:
+    tier_by_row = tiers_of(repo, request.source, request.target, merge_preview.plan)
+    pick_ids = tuple(row for row, tier in tier_by_row.items() if not tier.looks)
+    while pick_ids:
+        pick_plan = look(repo, replace(request, strategy="cherry_pick", items=pick_ids)).plan
+        tier_by_picked_row = tiers_of(repo, request.source, request.target, pick_plan)
+        ids_needing_approval = {row for row, tier in tier_by_picked_row.items() if tier.looks}
+        if not ids_needing_approval:
             return pick_plan
         source_row_by_id = {row.id: row.source or {} for row in pick_plan.rows}
-        remaining_items = tuple(
-            i for i in items if strict_ids.isdisjoint(follow_supersession([i], source_row_by_id))
+        remaining_ids = tuple(
+            row_id
+            for row_id in pick_ids
+            if ids_needing_approval.isdisjoint(follow_supersession([row_id], source_row_by_id))
         )
-        items = remaining_items if len(remaining_items) < len(items) else ()
+        pick_ids = remaining_ids if len(remaining_ids) < len(pick_ids) else ()
     return None

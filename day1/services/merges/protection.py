@@ -76,24 +76,32 @@ def protect(
     """
     if rules and TIERED not in requires:
         raise InvalidRequest(f"Rules go with the requirement {TIERED!r}: add it to `requires`.")
-    lines = (
+    rule_lines = (
         None
         if rules is None
         else tuple(dict.fromkeys(stored_rule(str(rule_of(rule))) for rule in rules))
     )
-    tier_rules = lines if TIERED in requires else ()
-    notes = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": tier_rules}
+    tier_rules = rule_lines if TIERED in requires else ()
+    notes = {
+        "protection": tuple(requirement for requirement in _CHECKS if requirement in requires),
+        "tiers": tier_rules,
+    }
     by, now = by or Protector(), repo.clock()
     with repo.ledger.transaction():
-        before = find_again(repo, branch)
-        after = before.with_notes(**notes)
-        if after != before:
+        branch_before = find_again(repo, branch)
+        branch_after = branch_before.with_notes(**notes)
+        if branch_after != branch_before:
             change_id = repo.new_id("protection", now)
             change_origin = change_id, branch.id, by.agent, by.token, by.source
-            changed_values = (before.protection, before.tiers, after.protection, after.tiers)
-            repo.ledger.put_branch(after)
+            changed_values = (
+                branch_before.protection,
+                branch_before.tiers,
+                branch_after.protection,
+                branch_after.tiers,
+            )
+            repo.ledger.put_branch(branch_after)
             repo.ledger.put(ProtectionChange(*change_origin, *changed_values, now))
-    return after
+    return branch_after
 
 
 def changes_of(repo: Repository, branch: Branch) -> list[ProtectionChange]:
@@ -108,8 +116,8 @@ def tiers_of(
     if TIERED not in target.protection:
         return {}
     asks_for_authors = plan.rows and asks_who(target.tiers)
-    brought_ids = brought(repo, source, target) if asks_for_authors else ()
-    return judged(plan, target.tiers, source.name, brought_ids)
+    imported_ids = brought(repo, source, target) if asks_for_authors else ()
+    return judged(plan, target.tiers, source.name, imported_ids)
 
 
 def lacking(
@@ -117,9 +125,13 @@ def lacking(
 ) -> dict[str, Advice]:
     """List the requirements of the target that a merge does not meet, each with advice."""
     merge = _Merge(repo, by, source, target, plan)
-    advice_by_requirement = {required: _CHECKS[required](merge) for required in target.protection}
+    advice_by_requirement = {
+        requirement: _CHECKS[requirement](merge) for requirement in target.protection
+    }
     return {
-        required: advice for required, advice in advice_by_requirement.items() if advice is not None
+        requirement: advice
+        for requirement, advice in advice_by_requirement.items()
+        if advice is not None
     }
 
 
@@ -127,14 +139,14 @@ def guard(repo: Repository, by: Merger) -> Guard:
     """Build the check that raises BranchProtected if a merge misses a requirement of its target."""
 
     def check(source: Branch, target: Branch, plan: MergePlan) -> None:
-        unmet_requirements = lacking(repo, by, source, target, plan)
-        if unmet_requirements:
+        advice_by_requirement = lacking(repo, by, source, target, plan)
+        if advice_by_requirement:
             raise BranchProtected(
                 f"{target.name!r} is protected.",
-                Advice.joined(unmet_requirements.values()),
+                Advice.joined(advice_by_requirement.values()),
                 branch=target.name,
                 requires=list(target.protection),
-                missing=list(unmet_requirements),
+                missing=list(advice_by_requirement),
             )
 
     return check
@@ -156,28 +168,33 @@ def _review(merge: _Merge) -> Advice | None:
 
 
 def _gate(merge: _Merge) -> Advice | None:
-    fact_counts = Counter(verdicts(merge.plan).values())
-    invalidated, unverified = fact_counts["invalidated"], fact_counts["unverified"]
-    if invalidated or unverified:
+    count_by_verdict = Counter(verdicts(merge.plan).values())
+    invalidated_count, unverified_count = (
+        count_by_verdict["invalidated"],
+        count_by_verdict["unverified"],
+    )
+    if invalidated_count or unverified_count:
         return Advice(
             "Facts that are not verified: {wrong} invalidated, {open} unverified. "
             "{verify_merge_gate} lists them, {verify_batch} judges them, {memory_retract_fact} "
             "retracts one.",
-            wrong=invalidated,
-            open=unverified,
+            wrong=invalidated_count,
+            open=unverified_count,
         )
     return None
 
 
 def _other_token(merge: _Merge) -> Advice | None:
-    token = merge.by.token_id
-    if token is None:
+    token_id = merge.by.token_id
+    if token_id is None:
         return Advice(
             "The caller has no token, so day1 cannot tell whether the author merges: merge with a "
             "token that wrote nothing on the branch."
         )
-    author_tokens = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
-    if token in author_tokens | _deciders(merge):
+    writer_token_ids = {
+        session.token_id for session in writers(merge.repo, merge.source, merge.target)
+    }
+    if token_id in writer_token_ids | _deciders(merge):
         return Advice(
             "This token wrote on the branch, opened the review, or gave values or deleted rows in "
             "it: merge with another token."
@@ -189,8 +206,10 @@ def _deciders(merge: _Merge) -> set[str | None]:
     """Return the tokens that opened the review, gave values in it or deleted rows in it."""
     review = merge.by.review
     if review is not None:
-        author_tokens = {decision.token_id for decision in review.decided if decision.take in OWN}
-        return author_tokens | {review.opened_token}
+        decider_token_ids = {
+            decision.token_id for decision in review.decided if decision.take in OWN
+        }
+        return decider_token_ids | {review.opened_token}
     has_own_values = any(OWN & set(row.decided.values()) for row in merge.plan.rows)
     return {merge.by.token_id} if has_own_values else set()
 
@@ -200,12 +219,12 @@ def _tiers(merge: _Merge) -> Advice | None:
     strictest_tier, review = strictest(tier_by_row.values()), merge.by.review
     if not strictest_tier.looks:
         return None
-    row_count = sum(1 for tier in tier_by_row.values() if tier.looks)
+    strict_row_count = sum(1 for tier in tier_by_row.values() if tier.looks)
     if review is None:
         return Advice(
             "Rows that need approval: {count}. {review_open}, then {review_approve} by others than "
             "the authors, then {review_merge}.",
-            count=row_count,
+            count=strict_row_count,
         )
     source_and_target = merge.source, merge.target
     review_authors = authors(merge.repo, review, source_and_target, merge.plan, strictest_tier)
@@ -213,8 +232,8 @@ def _tiers(merge: _Merge) -> Advice | None:
     if approval_count >= strictest_tier.looks:
         return None
     return Advice(
-        "Approvals that it needs: {needs} ({why}); it has {have}. {review_approve}, by others "
-        "than the authors.",
+        "Approvals that the merge needs: {needs} ({why}); valid ones so far: {have}. Others than "
+        "the authors give one with {review_approve}.",
         needs=strictest_tier.looks,
         why=strictest_tier.why,
         have=approval_count,

@@ -78,10 +78,12 @@ def reviews(
 ) -> list[Review]:
     """List reviews, newest first, by status and by a branch that is their source or target."""
     branch_id = None if branch is None else branch.id
-    equal = {} if status is None else {"status": str(status)}
-    newest_first = reversed(repo.ledger.records(Review, **equal))
+    status_filter = {} if status is None else {"status": str(status)}
+    reviews_newest_first = reversed(repo.ledger.records(Review, **status_filter))
     return [
-        review for review in newest_first if branch_id in {None, review.source_id, review.target_id}
+        review
+        for review in reviews_newest_first
+        if branch_id in {None, review.source_id, review.target_id}
     ]
 
 
@@ -111,8 +113,8 @@ def open_review(
             "A branch cannot be reviewed against itself: name another target.", branch=source.name
         )
     with repo.ledger.transaction():
-        equal = {"source_id": source.id, "target_id": target.id, "status": "open"}
-        open_reviews = repo.ledger.records(Review, **equal)
+        open_review_filter = {"source_id": source.id, "target_id": target.id, "status": "open"}
+        open_reviews = repo.ledger.records(Review, **open_review_filter)
         if open_reviews:
             return open_reviews[0]
         review_id = repo.new_id("review", now)
@@ -123,41 +125,51 @@ def open_review(
 
 def gone(repo: Repository, review: Review) -> Advice | None:
     """Explain which branch of a review is gone and what to do; None if both exist."""
-    for side, branch_id in (("source", review.source_id), ("target", review.target_id)):
+    for side_name, branch_id in (("source", review.source_id), ("target", review.target_id)):
         branch = repo.ledger.record(Branch, branch_id)
         if branch is None:
             return Advice(
-                "The {side} branch was deleted: {review_close} closes the review.", side=side
+                "The {side} branch was deleted: {review_close} closes the review.", side=side_name
             )
         if branch.retired_tip is not None:
             return Advice(
                 "The {side} branch '{name}' was retired: `day1 switch {name}` brings it back, "
                 "{review_close} closes the review.",
-                side=side,
+                side=side_name,
                 name=branch.name,
             )
     return None
 
 
 def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
-    """Plan a review against the present branches; `both` also reads the target's changes.
+    """Plan the merge of a review on the present branches; `both` also reads the target's changes.
 
     Raises:
         Conflict: one of its branches is gone.
     """
-    advice = gone(repo, review)
+    gone_advice = gone(repo, review)
     source = repo.ledger.record(Branch, review.source_id)
     target = repo.ledger.record(Branch, review.target_id)
-    if advice is not None or source is None or target is None:
-        raise Conflict(str(advice), review_id=review.id)
+    if gone_advice is not None or source is None or target is None:
+        raise Conflict(str(gone_advice), review_id=review.id)
     merge_preview = look(repo, MergeRequest(source, target, "auto"), both=both)
     row_by_id = {row.id: row for row in three_ways(merge_preview.sides)}
-    held = _held(merge_preview, row_by_id)
+    held_by_row = _held(merge_preview, row_by_id)
     reviewed_by_id = {row.id: row for row in merge_preview.plan.rows}
-    reviewed_by_id |= {i: row_by_id[i] for i in held if i not in reviewed_by_id}
+    reviewed_by_id |= {
+        row_id: row_by_id[row_id] for row_id in held_by_row if row_id not in reviewed_by_id
+    }
     return _decided(
         Examined(
-            review, source, target, merge_preview, merge_preview.plan, (), (), reviewed_by_id, held
+            review,
+            source,
+            target,
+            merge_preview,
+            merge_preview.plan,
+            (),
+            (),
+            reviewed_by_id,
+            held_by_row,
         ),
         review,
     )
@@ -165,9 +177,11 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
 
 def _decided(examined: Examined, review: Review) -> Examined:
     """Return the examined review with the decisions of `review` applied to its plan."""
-    decisions = [(decision, decision.holds(examined.rows)) for decision in review.decided]
-    choices = tuple(completed(decision.choice) for decision, holds in decisions if holds)
-    stale_decisions = tuple(decision for decision, holds in decisions if not holds)
+    checked_decisions = [(decision, decision.holds(examined.rows)) for decision in review.decided]
+    choices = tuple(
+        completed(decision.choice) for decision, applies in checked_decisions if applies
+    )
+    stale_decisions = tuple(decision for decision, applies in checked_decisions if not applies)
     plan = plan_merge(examined.seen.sides, "auto", choices) if choices else examined.seen.plan
     return replace(examined, review=review, plan=plan, choices=choices, stale=stale_decisions)
 
@@ -217,22 +231,33 @@ def decide(
     """
     check_open(review)
     examined = examine(repo, review)
-    decisions, cleared_cells = [], []
+    decisions_to_add, cleared_cells = [], []
     for decision in new_decisions:
         if decision.choice is None:
             cleared_cells.append((decision.row_id, decision.cell))
             continue
         row = _decidable(examined.rows, decision)
-        value = None if decision.choice.value is None else dict(decision.choice.value)
-        digest = fingerprint(row, decision.cell)
-        agent, token = by
-        decisions.append(
-            Decision(row.id, decision.cell, decision.choice.take, value, agent, now, digest, token)
+        decided_value = None if decision.choice.value is None else dict(decision.choice.value)
+        row_fingerprint = fingerprint(row, decision.cell)
+        agent_id, token_id = by
+        decisions_to_add.append(
+            Decision(
+                row.id,
+                decision.cell,
+                decision.choice.take,
+                decided_value,
+                agent_id,
+                now,
+                row_fingerprint,
+                token_id,
+            )
         )
     with no_merge_meanwhile(repo, review):
-        updated = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)
-        repo.ledger.put(updated)
-    return _decided(examined, updated)
+        updated_review = check_open(find_review(repo, review.id)).with_decisions(
+            decisions_to_add, cleared_cells
+        )
+        repo.ledger.put(updated_review)
+    return _decided(examined, updated_review)
 
 
 def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
@@ -257,7 +282,7 @@ def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
 
 @contextmanager
 def no_merge_meanwhile(repo: Repository, review: Review) -> Iterator[None]:
-    """Keep its merge out while a review changes; waits for a merge that has begun."""
+    """Block the merge of a review while the review changes; wait for a merge that has begun."""
     with repo.ledger.exclusive(review.id), repo.ledger.transaction():
         yield
 
@@ -307,12 +332,12 @@ def merge_review(
     plan = plan_merge(examined.seen.sides, strategy, examined.choices)
 
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:
-        current = check_open(find_review(repo, review.id))
-        if current.decisions != review.decisions:
+        current_review = check_open(find_review(repo, review.id))
+        if current_review.decisions != review.decisions:
             raise PlanChanged(
                 Advice("The review has new decisions: look at it again with {review_show}.")
             )
-        merger = Merger(token, current, examined.choices, examined.plan.digest)
+        merger = Merger(token, current_review, examined.choices, examined.plan.digest)
         guard(repo, merger)(source, target, planned)
 
     request = MergeRequest(
@@ -328,16 +353,16 @@ def merge_review(
 
 def _check_decisions(examined: Examined, expect: str | None) -> None:
     if examined.stale:
-        ids = list(dict.fromkeys(decision.row_id for decision in examined.stale))
+        stale_row_ids = list(dict.fromkeys(decision.row_id for decision in examined.stale))
         raise PlanChanged(
-            f"These rows changed after they were decided: {', '.join(ids[:10])}.",
+            f"These rows changed after they were decided: {', '.join(stale_row_ids[:10])}.",
             Advice("Decide them again with {review_decide}; take=clear withdraws a decision."),
             stale=[{"id": decision.row_id, "cell": decision.cell} for decision in examined.stale],
         )
     check_digest(expect, examined.plan)
     if not examined.merges:
         raise Conflict(
-            f"{examined.target.name!r} has all of {examined.source.name!r} already.",
+            f"{examined.target.name!r} has all changes of {examined.source.name!r} already.",
             Advice("{review_close} closes the review."),
             review_id=examined.review.id,
         )
@@ -352,9 +377,9 @@ def close_review(
         Conflict: it is merged or closed already.
     """
     with no_merge_meanwhile(repo, review):
-        current = check_open(find_review(repo, review.id))
+        current_review = check_open(find_review(repo, review.id))
         closed_review = replace(
-            current, status="closed", closed_by=by, closed_at=now, reason=reason
+            current_review, status="closed", closed_by=by, closed_at=now, reason=reason
         )
         repo.ledger.put(closed_review)
     return closed_review
@@ -362,14 +387,14 @@ def close_review(
 
 def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str, list[PlanRow]]:
     """Group the rows of a review; the groups that need decisions come first."""
-    rows_by_group: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
+    rows_by_group: dict[str, list[PlanRow]] = {group_name: [] for group_name in _GROUPS}
     for row in examined.rows.values():
-        name = row.effect
+        group_name = row.effect
         if row.id in examined.held:
-            name = "held"
+            group_name = "held"
         elif row.held:
-            name = "conflicts"
+            group_name = "conflicts"
         elif row.id in duplicate_ids:
-            name = "duplicates"
-        rows_by_group[name].append(row)
+            group_name = "duplicates"
+        rows_by_group[group_name].append(row)
     return rows_by_group

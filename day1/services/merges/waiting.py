@@ -39,10 +39,10 @@ class Waiting:
 
     def document(self) -> dict[str, Json]:
         """Return the number and ids of waiting reviews and items as JSON, without any text."""
-        reviews, held = (
+        review_ids, held_ids = (
             [awaited.id for awaited in awaited_items] for awaited_items in (self.reviews, self.held)
         )
-        return {"count": len(self.every), "reviews": reviews, "held": held}
+        return {"count": len(self.every), "reviews": review_ids, "held": held_ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,16 @@ def waiting(repo: Repository, *also: str) -> Waiting:
     Held items on an agent's own branch are left out: that agent decides them.
     """
     tip_by_branch = repo.history.branches()
-    shared_branches = [b.name for b in repo.ledger.branches() if b.name == MAIN or b.protection]
+    shared_branch_names = [
+        branch.name for branch in repo.ledger.branches() if branch.name == MAIN or branch.protection
+    ]
     awaited_by_id: dict[str, Awaited] = {}
-    for name in dict.fromkeys((*shared_branches, *also)):
-        if name in tip_by_branch:
-            with repo.store.reading(Ref(branch=name)) as reading:
+    for branch_name in dict.fromkeys((*shared_branch_names, *also)):
+        if branch_name in tip_by_branch:
+            with repo.store.reading(Ref(branch=branch_name)) as reading:
                 item_ids = [offer.item.id for offer in offers_on(repo, reading)]
             for item_id in item_ids:  # a fork has its parent's items too
-                awaited_by_id.setdefault(item_id, Awaited(item_id, (name,)))
+                awaited_by_id.setdefault(item_id, Awaited(item_id, (branch_name,)))
     return Waiting(_reviews(repo), tuple(awaited_by_id.values()))
 
 
@@ -73,7 +75,15 @@ def _reviews(repo: Repository) -> tuple[Awaited, ...]:
     return tuple(
         Awaited(
             review.id,
-            tuple(filter(None, (name_of(repo, i) for i in (review.source_id, review.target_id)))),
+            tuple(
+                filter(
+                    None,
+                    (
+                        name_of(repo, branch_id)
+                        for branch_id in (review.source_id, review.target_id)
+                    ),
+                )
+            ),
             _state(review),
         )
         for review in reversed(repo.ledger.records(Review, status="open"))
@@ -104,16 +114,18 @@ class WaitingPoller:
         if stamp is not None and stamp == self._stamp:
             return None
         awaited_by_id = {awaited.id: awaited for awaited in waiting(self._repo).every}
-        earlier, self._seen, self._stamp = self._seen, awaited_by_id, stamp
-        if earlier is None or earlier == awaited_by_id:
+        earlier_by_id, self._seen, self._stamp = self._seen, awaited_by_id, stamp
+        if earlier_by_id is None or earlier_by_id == awaited_by_id:
             return None
-        changed_things = (
+        changed_awaited = (
             awaited
-            for awaited in {**earlier, **awaited_by_id}.values()
-            if earlier.get(awaited.id) != awaited
+            for awaited in {**earlier_by_id, **awaited_by_id}.values()
+            if earlier_by_id.get(awaited.id) != awaited
         )
-        settled = (awaited for awaited in earlier.values() if awaited.id not in awaited_by_id)
-        return Waits((*changed_things, *settled))
+        settled_awaited = (
+            awaited for awaited in earlier_by_id.values() if awaited.id not in awaited_by_id
+        )
+        return Waits((*changed_awaited, *settled_awaited))
 
     def begin(self) -> None:
         """Remember the present state, or an empty one if the store does not answer."""
@@ -125,5 +137,5 @@ class WaitingPoller:
 
 def stamp_of(repo: Repository) -> Hashable:
     """Return a stamp, which every write to the memory changes; None if the ledger has no stamp."""
-    store, ledger = repo.store.stamp(), repo.ledger.stamp()
-    return None if ledger is None else (store, ledger)
+    store_stamp, ledger_stamp = repo.store.stamp(), repo.ledger.stamp()
+    return None if ledger_stamp is None else (store_stamp, ledger_stamp)

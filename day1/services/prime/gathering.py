@@ -77,8 +77,8 @@ def prime_of(
     """
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
-        pinned, evergreen = _lasting(repo, services, branch, space, reading)
-        chosen_lasting_ids = [*sorted(pinned, reverse=True)[:_MAX_PINNED], *evergreen]
+        pinned_ids, evergreen_ids = _lasting(repo, services, branch, space, reading)
+        chosen_lasting_ids = [*sorted(pinned_ids, reverse=True)[:_MAX_PINNED], *evergreen_ids]
         facts = ordered(_facts(repo, services, reading, chosen_lasting_ids, space), now)
         situation = Situation(
             branch.name,
@@ -90,21 +90,21 @@ def prime_of(
             reviews=len(reviews(repo, branch=branch)),
             facts=facts,
         )
-        has_held = reading.count(HELD) > 0
-    if has_held:
+        has_held_items = reading.count(HELD) > 0
+    if has_held_items:
         with repo.store.reading(ref) as reading:
             situation = replace(situation, held=len(offers_on(repo, reading)))
-    text = prime_text(situation, max_characters)
+    shown_text = prime_text(situation, max_characters)
     return Prime(
         branch.name,
         space,
         situation.commit,
         situation.pending,
         now,
-        text,
-        tuple(sorted(pinned)),
-        tuple(evergreen),
-        ends_of(text, facts),
+        shown_text,
+        tuple(sorted(pinned_ids)),
+        tuple(evergreen_ids),
+        ends_of(shown_text, facts),
     )
 
 
@@ -116,24 +116,24 @@ def _facts(
     space: str | None,
 ) -> list[KnownFact]:
     """Read facts for a prime: active, public, true now, not expiring, of this space or none."""
-    now, votes = repo.clock(), repo.ledger.votes()
-    best_rated, most_used = services.judged.of(votes), services.uses.most(_MAX_USED)
-    considered_ids = sorted({*best_rated, *most_used, *lasting})
+    now, votes_by_fact = repo.clock(), repo.ledger.votes()
+    best_rated_ids, use_by_fact = services.judged.of(votes_by_fact), services.uses.most(_MAX_USED)
+    considered_ids = sorted({*best_rated_ids, *use_by_fact, *lasting})
     active_query = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # Rows of other spaces are filtered out below, so the cost does not grow with the facts.
-    newest = replace(active_query, order="created_at", descending=True, limit=_MAX_NEWEST)
-    rows = _rows(reading, newest)
-    if len(rows) == _MAX_NEWEST and any(map(_is_passage, rows.values())):
-        rows |= _rows(reading, replace(newest, limit=_MAX_NEWEST_WITH_IMPORT))
+    newest_query = replace(active_query, order="created_at", descending=True, limit=_MAX_NEWEST)
+    row_by_id = _rows(reading, newest_query)
+    if len(row_by_id) == _MAX_NEWEST and any(map(_is_passage, row_by_id.values())):
+        row_by_id |= _rows(reading, replace(newest_query, limit=_MAX_NEWEST_WITH_IMPORT))
     if considered_ids:
-        rows |= _rows(reading, replace(active_query, among={"id": considered_ids}))
+        row_by_id |= _rows(reading, replace(active_query, among={"id": considered_ids}))
     return [
         _known(
             row,
-            most_used.get(str(row["id"])),
-            votes.get(str(row["id"]), NO_VOTES).usefulness(_NO_WORDS),
+            use_by_fact.get(str(row["id"])),
+            votes_by_fact.get(str(row["id"]), NO_VOTES).usefulness(_NO_WORDS),
         )
-        for row in rows.values()
+        for row in row_by_id.values()
         if row["space"] in {None, space}
         and row["expires_at"] is None
         and row["content_hash"] != REDACTED_HASH
@@ -150,21 +150,21 @@ _NO_WORDS: Final = frozenset[str]()
 
 
 def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
-    happened, until, session = row["happened_at"], row["valid_until"], row["session_id"]
+    happened_at, valid_until, session_id = row["happened_at"], row["valid_until"], row["session_id"]
     return KnownFact(
         id=str(row["id"]),
         text=str(row["fact_text"]),
-        at=int((row["created_at"] if happened is None else happened) or 0),
+        at=int((row["created_at"] if happened_at is None else happened_at) or 0),
         pinned=row["category"] == PINNED,
         evergreen=row["category"] in EVERGREEN,
         verified=row["verification"] == "verified",
         passage=_is_passage(row),
         confidence=float(row["confidence"] or 0.0),
-        session_id=None if session is None else str(session),
+        session_id=None if session_id is None else str(session_id),
         times=0 if use is None else use.times,
         last_shown=0 if use is None else use.last,
         usefulness=votes,
-        until=None if until is None else int(until),
+        until=None if valid_until is None else int(valid_until),
     )
 
 
@@ -182,19 +182,23 @@ def _lasting(
     """
     kept_prime = services.primes.kept(branch.name, space)
     if kept_prime is not None and kept_prime.evergreen is not None:
-        pinned, evergreen = set(kept_prime.pinned), set(kept_prime.evergreen)
+        pinned_ids, evergreen_ids = set(kept_prime.pinned), set(kept_prime.evergreen)
         # Pending rows are among the newest, which are considered anyway.
         if kept_prime.at == reading.tip and reading.pending.count <= _MAX_NEWEST:
-            return pinned, list(kept_prime.evergreen)
+            return pinned_ids, list(kept_prime.evergreen)
         try:
             changes = repo.history.changes(kept_prime.at, Ref(branch=branch.name))
         except (NotFound, StoreUnavailable):  # its commit is of another store, or was compacted
             pass
         else:
             changed_facts = changes.get(FACT.table, ())
-            ids = {c.id for c in changed_facts}
-            categories = [(c.id, c.after["category"]) for c in changed_facts if c.after]
-            return _sorted_out(categories, pinned - ids, evergreen - ids)
+            changed_ids = {change.id for change in changed_facts}
+            ids_with_categories = [
+                (change.id, change.after["category"]) for change in changed_facts if change.after
+            ]
+            return _sorted_out(
+                ids_with_categories, pinned_ids - changed_ids, evergreen_ids - changed_ids
+            )
     lasting_query = Query(among={"category": [PINNED, *sorted(EVERGREEN)]})
     return _sorted_out(reading.scan(FACT, ("id", "category"), lasting_query), set(), set())
 
@@ -217,13 +221,19 @@ def _task(repo: Repository, branch: Branch) -> str | None:
     if task is None:
         return None
     objectives = repo.ledger.records(Objective, task_id=task.id)
-    completed = sum(objective.status == "completed" for objective in objectives)
-    in_progress = [item.description for item in objectives if item.status == "in_progress"]
+    completed_count = sum(objective.status == "completed" for objective in objectives)
+    descriptions_in_progress = [
+        open_objective.description
+        for open_objective in objectives
+        if open_objective.status == "in_progress"
+    ]
     task_lines = [
         task.name,
-        *([f"{completed} of {len(objectives)} objectives done"] if objectives else []),
+        *([f"{completed_count} of {len(objectives)} objectives done"] if objectives else []),
     ]
-    return "; ".join([*task_lines, *(f"in progress: {text}" for text in in_progress)])
+    return "; ".join(
+        [*task_lines, *(f"in progress: {description}" for description in descriptions_in_progress)]
+    )
 
 
 def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
@@ -232,5 +242,5 @@ def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
     if not handoffs:
         return None
     newest_handoff = max(handoffs, key=lambda handoff: (handoff.created_at, handoff.id))
-    source = name_of(repo, newest_handoff.source_id) or "a branch that is gone"
-    return source, newest_handoff.created_at, newest_handoff.context_summary
+    source_name = name_of(repo, newest_handoff.source_id) or "a branch that is gone"
+    return source_name, newest_handoff.created_at, newest_handoff.context_summary

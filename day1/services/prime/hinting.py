@@ -65,28 +65,32 @@ def hint_of(
     """
     spaces = tuple(dict.fromkeys((None, space)))
     request = SearchRequest(query=prompt[:_MAX_PROMPT], limit=_MAX_HITS, spaces=spaces)
-    answer = search(engine, Ref(branch=branch.name), branch.id, request)
-    hits = answer.hits
-    texts = [
+    search_result = search(engine, Ref(branch=branch.name), branch.id, request)
+    hits = search_result.hits
+    hit_texts = [
         text.quotation or text.text
         for text in quote(request.query, [hit.text for hit in hits], _LENGTHS)
     ]
     new_hits = [
         (hit.row, text)
-        for hit, text in zip(hits, texts, strict=True)
+        for hit, text in zip(hits, hit_texts, strict=True)
         if hit.score >= _MIN_SCORE and not seen.has(text)
     ]
-    is_worth_a_hint = _is_near([hit.score for hit in hits], answer.mode_used)
+    is_worth_a_hint = _is_near([hit.score for hit in hits], search_result.mode_used)
     shown_hits = new_hits[:ROWS] if is_worth_a_hint else []
     seen.add(text for _, text in shown_hits)
-    ids = tuple(str(row["id"]) for row, _ in shown_hits)
-    engine.uses.shown(ids, engine.clock(), branch.id)
-    rows = [(text, when(row)) for row, text in shown_hits]
-    text = hint_text(branch.name, answer.commit, rows, CHARACTERS)
-    return Hint(text, ids, answer.commit, answer.pending.count, answer.mode_used)
+    shown_ids = tuple(str(row["id"]) for row, _ in shown_hits)
+    engine.uses.shown(shown_ids, engine.clock(), branch.id)
+    texts_with_times = [(text, when(row)) for row, text in shown_hits]
+    text = hint_text(branch.name, search_result.commit, texts_with_times, CHARACTERS)
+    return Hint(
+        text, shown_ids, search_result.commit, search_result.pending.count, search_result.mode_used
+    )
 
 
 def _is_near(scores: Sequence[float], mode: Mode) -> bool:
     """Whether memories with these scores, best first, are worth a hint; missing ones count as 0."""
-    best = scores[:ROWS]
-    return bool(best) and (best[0] >= CLEARLY[mode] or sum(best) / ROWS >= FAIRLY[mode])
+    best_scores = scores[:ROWS]
+    return bool(best_scores) and (
+        best_scores[0] >= CLEARLY[mode] or sum(best_scores) / ROWS >= FAIRLY[mode]
+    )

@@ -27,7 +27,7 @@ class BestJudged:
                 (row_votes.usefulness(frozenset()), row_id) for row_id, row_votes in votes.items()
             )
             score_by_row = {
-                row_id: value for value, row_id in heapq.nlargest(_MAX_BEST, scored_rows)
+                row_id: score for score, row_id in heapq.nlargest(_MAX_BEST, scored_rows)
             }
             self._known = votes, score_by_row
         return score_by_row

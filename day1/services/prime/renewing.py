@@ -64,34 +64,40 @@ class PrimeRenewer:
         self._seen = self._state()
 
     def _renew(self, moved: Collection[str]) -> None:
-        repo, primes = self._repo, self._services.primes
-        state = self._state()
-        old_state, self._seen = self._seen, state
-        if state == old_state:
+        repo, kept_primes = self._repo, self._services.primes
+        current_state = self._state()
+        old_state, self._seen = self._seen, current_state
+        if current_state == old_state:
             return
-        stamp = primes.stamp()
-        prime_by_key = {(prime.branch, prime.space): prime for prime in primes.every()}
-        names_with_pending = repo.history.dirty_branches()
-        changed_keys = [(name, None) for name in sorted({*moved, *names_with_pending})]
-        keys = list(dict.fromkeys([*self._own(), *changed_keys, *prime_by_key]))
-        branch_by_name = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
+        stamp = kept_primes.stamp()
+        prime_by_key = {(prime.branch, prime.space): prime for prime in kept_primes.every()}
+        branches_with_pending = repo.history.dirty_branches()
+        changed_keys = [
+            (branch_name, None) for branch_name in sorted({*moved, *branches_with_pending})
+        ]
+        prime_keys = list(dict.fromkeys([*self._own(), *changed_keys, *prime_by_key]))
+        branch_by_name = {
+            branch.name: branch for branch in repo.ledger.branches() if branch.retired_tip is None
+        }
         # If neither branch nor ledger changed, only the stamp of its prime is renewed.
         is_ledger_unchanged = (
-            old_state is not None and state[1] is not None and state[1:] == old_state[1:]
+            old_state is not None
+            and current_state[1] is not None
+            and current_state[1:] == old_state[1:]
         )
         tip_by_branch = repo.history.branches() if is_ledger_unchanged else {}
-        for position, key in enumerate(keys):
-            (name, space), kept_prime = key, prime_by_key.get(key)
-            if name not in branch_by_name or position >= _MAX_KEPT:
-                primes.drop(name, space)
+        for position, branch_and_space in enumerate(prime_keys):
+            (branch_name, space), kept_prime = branch_and_space, prime_by_key.get(branch_and_space)
+            if branch_name not in branch_by_name or position >= _MAX_KEPT:
+                kept_primes.drop(branch_name, space)
             elif (
                 kept_prime is not None
-                and kept_prime.at == tip_by_branch.get(name)
-                and name not in names_with_pending
+                and kept_prime.at == tip_by_branch.get(branch_name)
+                and branch_name not in branches_with_pending
             ):
-                primes.restamp(kept_prime, stamp)
+                kept_primes.restamp(kept_prime, stamp)
             else:
-                self._renew_one(branch_by_name[name], space, stamp)
+                self._renew_one(branch_by_name[branch_name], space, stamp)
 
     def _state(self) -> tuple[Hashable, Hashable, Mask]:
         """Return values that change with writes: the stamps of store and ledger, the redactions."""
@@ -99,17 +105,19 @@ class PrimeRenewer:
         return self._repo.store.stamp(), ledger.stamp(), ledger.mask()
 
     def _own(self) -> list[_Key]:
-        name, space = self._choice.branch, self._choice.space
-        return [(name, None)] if space is None else [(name, None), (name, space)]
+        branch_name, space = self._choice.branch, self._choice.space
+        return (
+            [(branch_name, None)] if space is None else [(branch_name, None), (branch_name, space)]
+        )
 
     def _renew_one(self, branch: Branch, space: str | None, stamp: Stamp) -> None:
-        primes = self._services.primes
+        kept_primes = self._services.primes
         for _ in range(_MAX_TRIES):
-            forgotten = primes.forgotten()
+            deletion_count = kept_primes.forgotten()
             try:
                 prime = prime_of(self._repo, self._services, branch, space, self._choice.chars)
             except Day1Error as exc:  # the branch was deleted meanwhile, or cannot be read now
                 log.warning("a prime was not renewed: %s", exc.code)
                 return
-            if primes.keep(prime, stamp, forgotten):
+            if kept_primes.keep(prime, stamp, deletion_count):
                 return

@@ -39,8 +39,8 @@ class Seen:
 
     def has(self, text: str) -> bool:
         """Whether the session has seen a memory in full; shortened in a prime does not count."""
-        key = _key_of(text)
-        return key in self._primed or key in self._hinted
+        text_hash = _key_of(text)
+        return text_hash in self._primed or text_hash in self._hinted
 
     def add(self, texts: Iterable[str]) -> None:
         """Add the memories of a hint as seen."""
@@ -64,13 +64,13 @@ class SessionsSeen:
         A client shows a prime at the start, and again after it has compacted its context.
         """
         with self._guard:
-            seen_by_session = self._sessions.get(session)
-            if seen_by_session is None or seen_by_session.prime_at != (prime and prime.at):
-                seen_by_session = self._sessions[session] = Seen(prime)
+            seen_memories = self._sessions.get(session)
+            if seen_memories is None or seen_memories.prime_at != (prime and prime.at):
+                seen_memories = self._sessions[session] = Seen(prime)
             self._sessions.move_to_end(session)
             while len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
-            return seen_by_session
+            return seen_memories
 
 
 def _key_of(text: str) -> int:

@@ -26,30 +26,35 @@ def cleaned(record: T, mask: Mask, clean: Clean) -> T:
     """Return a record without redacted texts, in the cells of decisions and in prose."""
     if isinstance(record, Desk):
         return record.cleaned(mask.rows, clean)  # type: ignore[return-value]  # a desk is its T
-    values: dict[str, Any] = to_json(record)
-    changes: dict[str, Any] = {
-        name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
+    field_values: dict[str, Any] = to_json(record)
+    cleaned_values: dict[str, Any] = {
+        name: clean(field_values[name])
+        for name in _PROSE
+        if isinstance(field_values.get(name), str)
     }
     field_name, id_key = _DECIDED.get(type(record), ("", ""))
-    if values.get(field_name):
-        changes[field_name] = [
-            _decision(decision, id_key, mask, clean) for decision in values[field_name]
+    if field_values.get(field_name):
+        cleaned_values[field_name] = [
+            _decision(decision, id_key, mask, clean) for decision in field_values[field_name]
         ]
     return (
         record
-        if values == {**values, **changes}
-        else from_json(type(record), {**values, **changes})
+        if field_values == {**field_values, **cleaned_values}
+        else from_json(type(record), {**field_values, **cleaned_values})
     )
 
 
 def _decision(
     decision: Mapping[str, Any], id_key: str, mask: Mask, clean: Clean
 ) -> Mapping[str, Any]:
-    kind, value = kind_of(decision[id_key]), decision["value"]
-    if kind is None or not isinstance(value, Mapping):
+    kind, decided_values = kind_of(decision[id_key]), decision["value"]
+    if kind is None or not isinstance(decided_values, Mapping):
         return decision
-    shown_values = mask.cells(kind, decision[id_key], cast("Row", value))
+    shown_values = mask.cells(kind, decision[id_key], cast("Row", decided_values))
     return {
         **decision,
-        "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown_values.items()},
+        "value": {
+            column: clean(value) if isinstance(value, str) else value
+            for column, value in shown_values.items()
+        },
     }

@@ -41,17 +41,22 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     text_by_hash: dict[str, str] = {}
     for redaction in redactions:
         text_by_hash |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
-    clean_text = without([text for content, text in text_by_hash.items() if content in mask.hashes])
+    clean_text = without(
+        [text for text_hash, text in text_by_hash.items() if text_hash in mask.hashes]
+    )
     return lambda record: cleaned(record, mask, clean_text)
 
 
 def without_redacted(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
     """Make a function that cleans a copy's records and marks its redactions as purged."""
-    clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
+    clean_record, purged_ids = (
+        cleaning(source, redactions),
+        {redaction.id for redaction in redactions},
+    )
 
     def carry(record: object) -> object:
-        cleaned_record = clean(record)
-        if isinstance(cleaned_record, Redaction) and cleaned_record.id in purged:
+        cleaned_record = clean_record(record)
+        if isinstance(cleaned_record, Redaction) and cleaned_record.id in purged_ids:
             return replace(cleaned_record, purged_at=now)
         return cleaned_record
 
@@ -80,16 +85,16 @@ def purge(
     """
     if not redactions:
         return Purged(0, 0)
-    ledger, clean = source.ledger, cleaning(source, redactions)
-    with rewriting.fresh(created_at(source)) as (store, history):
-        replay = CommitReplay(source, replace(source, store=store, history=history), report)
+    ledger, clean_record = source.ledger, cleaning(source, redactions)
+    with rewriting.fresh(created_at(source)) as (new_store, new_history):
+        replay = CommitReplay(source, replace(source, store=new_store, history=new_history), report)
         replay.follow()
         replay.compare()
         with source.ledger.open_intent(PURGE, PurgeIntent(source.history.branches()[MAIN]), now):
             source.point("purge.after_intent")
             with rewriting.exclusive():
                 replay.compare(replay.copy_rest())
-                _clean_all(source, clean)
+                _clean_all(source, clean_record)
                 source.point("purge.copied")
                 rewriting.replace()
                 source.point("purge.replaced")
@@ -100,10 +105,10 @@ def purge(
     rewriting.scrub()
     source.point("purge.scrubbed")
     redaction_ids = {redaction.id for redaction in redactions}
-    clean_records = (
+    purged_redactions = (
         redaction for redaction in ledger.records(Redaction) if redaction.id in redaction_ids
     )
-    ledger.put(*(replace(redaction, purged_at=now) for redaction in clean_records))
+    ledger.put(*(replace(redaction, purged_at=now) for redaction in purged_redactions))
     return Purged(len(redactions), len(replay.ids))
 
 
@@ -124,9 +129,9 @@ class PurgeIntent:
 
 def _finish(repo: Repository, intent: PurgeIntent) -> None:
     """Finish an interrupted purge: if commit ids changed, put the new ids into the records."""
-    ids = new_ids(repo.history)
-    if intent.tip in ids:
-        rename_all(repo.ledger, ids)
+    new_id_by_old = new_ids(repo.history)
+    if intent.tip in new_id_by_old:
+        rename_all(repo.ledger, new_id_by_old)
 
 
 PURGE = IntentKind("purge", PurgeIntent, _finish)

@@ -60,20 +60,30 @@ def look(repo: Repository, row_id: str) -> Target:
         raise NotFound(
             f"{row_id} is not in this store and never was: `day1 search` finds ids.", id=row_id
         )
-    rows = {row_id}
+    row_ids = {row_id}
     if kind in COPIED:
-        rows |= {str(row["origin_id"]) for row in row_versions if row["origin_id"] is not None}
-        rows = _with_copies(repo, kind, rows)
-    texts = texts_of(repo, kind, row_id, row_versions)
-    derived_ids, copies = _made_of(repo, rows, texts.values())
-    texts |= copies
-    hashes = frozenset(texts) - {REDACTED_HASH}
-    earlier = repo.ledger.records(Redaction, row_id=row_id)
-    masked_hashes = {content for redaction in earlier for content in redaction.hashes}
-    earlier_redaction = earlier[-1] if earlier and hashes <= masked_hashes else None
-    words = frozenset(texts.values())
+        row_ids |= {str(row["origin_id"]) for row in row_versions if row["origin_id"] is not None}
+        row_ids = _with_copies(repo, kind, row_ids)
+    text_by_hash = texts_of(repo, kind, row_id, row_versions)
+    derived_ids, derived_text_by_hash = _made_of(repo, row_ids, text_by_hash.values())
+    text_by_hash |= derived_text_by_hash
+    hashes_to_mask = frozenset(text_by_hash) - {REDACTED_HASH}
+    earlier_redactions = repo.ledger.records(Redaction, row_id=row_id)
+    masked_hashes = {
+        text_hash for redaction in earlier_redactions for text_hash in redaction.hashes
+    }
+    covering_redaction = (
+        earlier_redactions[-1] if earlier_redactions and hashes_to_mask <= masked_hashes else None
+    )
+    texts_to_mask = frozenset(text_by_hash.values())
     return Target(
-        kind, row_id, frozenset(rows), words, hashes, earlier_redaction, frozenset(derived_ids)
+        kind,
+        row_id,
+        frozenset(row_ids),
+        texts_to_mask,
+        hashes_to_mask,
+        covering_redaction,
+        frozenset(derived_ids),
     )
 
 
@@ -84,10 +94,14 @@ def other_parts(repo: Repository, target: Target) -> list[Target]:
         for text in sorted(target.texts)
         for row_id in sorted(target.rows)
     )
-    ids = dict.fromkeys(row_id for part in text_parts if part is not None for row_id in part.ids)
-    other_ids = [row_id for row_id in ids if row_id not in target.rows]
+    part_ids = dict.fromkeys(
+        row_id for text_part in text_parts if text_part is not None for row_id in text_part.ids
+    )
+    other_part_ids = [row_id for row_id in part_ids if row_id not in target.rows]
     return [
-        look(repo, row_id) for row_id in other_ids if repo.history.unmasked(target.kind, row_id)
+        look(repo, row_id)
+        for row_id in other_part_ids
+        if repo.history.unmasked(target.kind, row_id)
     ]
 
 
@@ -100,56 +114,62 @@ def _made_of(
     and earlier versions too; but not a text that some other row has on its own. A verdict's words
     are masked if they quote one of `texts`. Other derived words are hidden on reading, by `basis`.
     """
-    ids: set[str] = set()
+    derived_ids: set[str] = set()
     fact_ids: set[str] = set()
-    words: set[str] = set()
-    for branch in repo.history.branches():
-        with repo.store.reading(Ref(branch=branch)) as reading:
+    derived_texts: set[str] = set()
+    for branch_name in repo.history.branches():
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
             derived_rows = made_of(reading, rows)
-            ids |= derived_rows.words | derived_rows.verdicts
-            words |= titles_of(reading, derived_rows)
+            derived_ids |= derived_rows.words | derived_rows.verdicts
+            derived_texts |= titles_of(reading, derived_rows)
             verdict_texts = verdicts_of(reading, derived_rows)
-            words |= {
+            derived_texts |= {
                 verdict
                 for verdict in verdict_texts
                 if any(verdict in text or text in verdict for text in texts)
             }
             fact_ids |= {row_id for row_id in derived_rows.words if kind_of(row_id) is FACT}
-    text_by_hash: dict[str, str] = {}
+    fact_text_by_hash: dict[str, str] = {}
     for row_id in sorted(fact_ids):
-        text_by_hash |= texts_of(repo, FACT, row_id)
-    for content in _said_by_others(repo, text_by_hash, {*rows, *ids}):
-        del text_by_hash[content]
-    copies = {content_hash(word): word for word in words} | text_by_hash
-    return ids, {content: word for content, word in copies.items() if word != REDACTED}
+        fact_text_by_hash |= texts_of(repo, FACT, row_id)
+    for text_hash in _said_by_others(repo, fact_text_by_hash, {*rows, *derived_ids}):
+        del fact_text_by_hash[text_hash]
+    derived_text_by_hash = {
+        content_hash(derived_text): derived_text for derived_text in derived_texts
+    } | fact_text_by_hash
+    return derived_ids, {
+        text_hash: derived_text
+        for text_hash, derived_text in derived_text_by_hash.items()
+        if derived_text != REDACTED
+    }
 
 
 def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[str]) -> set[str]:
     """Return the hashes of texts that a row outside `rows` has too."""
     shared_hashes: set[str] = set()
-    query = Query(among={"content_hash": sorted(hashes)})
-    for branch in repo.history.branches() if hashes else ():
-        with repo.store.reading(Ref(branch=branch)) as reading:
+    same_text_query = Query(among={"content_hash": sorted(hashes)})
+    for branch_name in repo.history.branches() if hashes else ():
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
             for kind in INDEXED:
-                texts_of_rows = reading.scan(kind, ("id", "content_hash"), query)
+                ids_and_hashes = reading.scan(kind, ("id", "content_hash"), same_text_query)
                 shared_hashes |= {
-                    str(content) for row_id, content in texts_of_rows if row_id not in rows
+                    str(text_hash) for row_id, text_hash in ids_and_hashes if row_id not in rows
                 }
     return shared_hashes
 
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
     """Return the ids of rows, of their copies, of the copies of these, and so on."""
-    copy_ids, new_ids = set(rows), rows
+    row_and_copy_ids, new_ids = set(rows), rows
     while new_ids:
-        query = Query(among={"origin_id": sorted(new_ids)})
-        copies: set[str] = set()
-        for branch in repo.history.branches():
-            with repo.store.reading(Ref(branch=branch)) as reading:
-                copies |= {str(row[0]) for row in reading.scan(kind, ("id",), query)}
-        new_ids = copies - copy_ids
-        copy_ids |= new_ids
-    return copy_ids
+        copies_query = Query(among={"origin_id": sorted(new_ids)})
+        next_copy_ids: set[str] = set()
+        for branch_name in repo.history.branches():
+            with repo.store.reading(Ref(branch=branch_name)) as reading:
+                next_copy_ids |= {str(row[0]) for row in reading.scan(kind, ("id",), copies_query)}
+        new_ids = next_copy_ids - row_and_copy_ids
+        row_and_copy_ids |= new_ids
+    return row_and_copy_ids
 
 
 def redact(
@@ -161,18 +181,21 @@ def redact(
         InvalidRequest: the reason contains a text to redact.
     """
     if reason is not None and any(text in reason for text in target.texts):
-        raise InvalidRequest("`reason` is stored and shown: write it without the redacted text.")
+        raise InvalidRequest(
+            "`reason` is stored and shown, and contains the redacted text: write it without the "
+            "redacted text."
+        )
     redaction = target.known
     if redaction is None:
-        masked, branches = _extent(repo, target)
+        masked_count, branch_count = _extent(repo, target)
         redaction = Redaction(
             id=repo.new_id("redaction", now),
             row_id=target.row_id,
             row_kind=target.kind.table,
             rows=tuple(sorted(target.rows)),
             hashes=tuple(sorted(target.hashes)),
-            masked_rows=masked,
-            branches=branches,
+            masked_rows=masked_count,
+            branches=branch_count,
             reason=reason,
             agent_id=agent_id,
             created_at=now,
@@ -193,17 +216,19 @@ def forget_redacted(repo: Repository) -> None:
 
 def _extent(repo: Repository, target: Target) -> tuple[int, int]:
     """Count the rows to mask, and the branches that have them."""
-    rows: set[str] = set()
-    branches = 0
+    masked_ids: set[str] = set()
+    branch_count = 0
     same_text_query = Query(among={"content_hash": sorted(target.hashes)})
-    for branch in repo.history.branches():
-        with repo.store.reading(Ref(branch=branch)) as reading:
-            branch_rows = set(reading.get(target.kind, sorted(target.rows)))
+    for branch_name in repo.history.branches():
+        with repo.store.reading(Ref(branch=branch_name)) as reading:
+            branch_masked_ids = set(reading.get(target.kind, sorted(target.rows)))
             for kind in INDEXED:
-                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), same_text_query)}
-        rows |= branch_rows
-        branches += bool(branch_rows)
-    return len(rows), branches
+                branch_masked_ids |= {
+                    str(row[0]) for row in reading.scan(kind, ("id",), same_text_query)
+                }
+        masked_ids |= branch_masked_ids
+        branch_count += bool(branch_masked_ids)
+    return len(masked_ids), branch_count
 
 
 def record_redaction(repo: Repository, redaction: Redaction) -> None:
@@ -214,9 +239,9 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
     """
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
-    copies = _made_of(repo, redaction.rows, texts)[1].values()
+    derived_texts = _made_of(repo, redaction.rows, texts)[1].values()
     with repo.ledger.transaction():
-        for record in _quoting(repo, redaction, [*texts, *copies]):
+        for record in _quoting(repo, redaction, [*texts, *derived_texts]):
             put(repo.ledger, record)
         repo.ledger.put(redaction)
     repo.point("redact.after_ledger")
@@ -245,21 +270,21 @@ def texts_of(
     """
     if kind.text is None:
         return {}
-    rows = list(repo.history.unmasked(kind, row_id) if versions is None else versions)
-    for item in repo.history.unmasked(HELD, row_id):
-        sides = (read_side(text_of(item[side])) for side in ("ours", "theirs"))
-        rows += [side for side in sides if side is not None and kind.text in side]
-    return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
+    row_versions = list(repo.history.unmasked(kind, row_id) if versions is None else versions)
+    for held_row in repo.history.unmasked(HELD, row_id):
+        sides = (read_side(text_of(held_row[side])) for side in ("ours", "theirs"))
+        row_versions += [side for side in sides if side is not None and kind.text in side]
+    return {str(row["content_hash"]): str(row[kind.text]) for row in row_versions}
 
 
 def _quoting(repo: Repository, redaction: Redaction, texts: Collection[str]) -> Iterator[object]:
     """Yield the ledger records that quote one of the texts, with the quotes removed."""
-    clean, mask = without(texts), mask_of([redaction])
+    remove_texts, mask = without(texts), mask_of([redaction])
     for record in carried(repo.ledger):
         if isinstance(record, Review):
-            cleaned_record: object = record.cleaned(redaction.rows, clean)
+            cleaned_record: object = record.cleaned(redaction.rows, remove_texts)
         else:
-            cleaned_record = cleaned(record, mask, clean)
+            cleaned_record = cleaned(record, mask, remove_texts)
         if cleaned_record != record:
             yield cleaned_record
 

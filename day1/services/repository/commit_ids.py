@@ -25,9 +25,9 @@ CARRIED: Final = tuple(record for record in RECORDS if record.KIND.carried)
 
 def new_ids(history: History) -> dict[CommitId, CommitId]:
     """Map the commit ids of the original store to those of its copy."""
-    starts = {*history.branches().values(), *history.tags().values()}
-    graph = history.graph(sorted(starts))
-    return {str(commit.meta["from"]): commit.id for commit in graph if "from" in commit.meta}
+    start_commit_ids = {*history.branches().values(), *history.tags().values()}
+    commits = history.graph(sorted(start_commit_ids))
+    return {str(commit.meta["from"]): commit.id for commit in commits if "from" in commit.meta}
 
 
 def renamed(value: Any, ids: Ids) -> Any:
@@ -35,20 +35,24 @@ def renamed(value: Any, ids: Ids) -> Any:
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):
-        return {key: renamed(part, ids) for key, part in value.items()}
-    return [renamed(part, ids) for part in value] if isinstance(value, list | tuple) else value
+        return {key: renamed(nested_value, ids) for key, nested_value in value.items()}
+    return (
+        [renamed(nested_value, ids) for nested_value in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def with_new_ids(record: T, ids: Ids) -> T:
     """Return a record with the new commit ids."""
-    values = {name: renamed(value, ids) for name, value in to_json(record).items()}
-    return record if values == to_json(record) else from_json(type(record), values)
+    renamed_fields = {name: renamed(value, ids) for name, value in to_json(record).items()}
+    return record if renamed_fields == to_json(record) else from_json(type(record), renamed_fields)
 
 
 def carried(ledger: Ledger) -> Iterator[object]:
     """Yield the ledger records that a copy gets."""
-    for kind in CARRIED:
-        yield from ledger.records(kind)
+    for record_class in CARRIED:
+        yield from ledger.records(record_class)
 
 
 def put(ledger: Ledger, record: object) -> None:

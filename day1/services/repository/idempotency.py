@@ -46,15 +46,21 @@ def written_by(
     edits = reading.find(EDIT, Query(equal={"row_id": row_id}))
     if row is None and not edits:
         return None
-    cells = {edit["cell"] for edit in edits}
-    edited_columns = {column for group in kind.groups if group[0] in cells for column in group}
+    edited_cells = {edit["cell"] for edit in edits}
+    edited_columns = {
+        column for group in kind.groups if group[0] in edited_cells for column in group
+    }
     if row is None:
         raise RequestReused(
             f"The row {row_id}, which this request_id wrote, was removed since.",
             Advice("{memory_restore} brings it back; a new request_id writes it again."),
             id=row_id,
         )
-    if any(row[c] != value for c, value in columns.items() if c not in edited_columns):
+    if any(
+        row[column_name] != value
+        for column_name, value in columns.items()
+        if column_name not in edited_columns
+    ):
         raise reused(row_id)
     return row
 
@@ -82,11 +88,13 @@ def reused(first: str) -> RequestReused:
 
 def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
     """Find a row with the same content by the same writer, less than a minute older."""
-    columns = (*kind.group(WHOLE), *_WRITER_COLUMNS)
-    for earlier in rows:
-        age = int(row["created_at"] or 0) - int(earlier["created_at"] or 0)
-        if age < MINUTE and all(earlier[c] == row[c] for c in columns):
-            return earlier
+    compared_columns = (*kind.group(WHOLE), *_WRITER_COLUMNS)
+    for earlier_row in rows:
+        time_between = int(row["created_at"] or 0) - int(earlier_row["created_at"] or 0)
+        if time_between < MINUTE and all(
+            earlier_row[column] == row[column] for column in compared_columns
+        ):
+            return earlier_row
     return None
 
 
@@ -111,13 +119,19 @@ def edited_before(
     edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
     if edit is None:
         return None
-    at = int(edit["created_at"] or 0)
-    edits = work.find(EDIT, Query(equal={"row_id": row_id}))
-    values = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
-    since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
-    if edit["row_id"] != row_id or not same(values, since):
+    edited_at = int(edit["created_at"] or 0)
+    row_edits = work.find(EDIT, Query(equal={"row_id": row_id}))
+    value_by_cell = {
+        str(row_edit["cell"]): row_edit["value"]
+        for row_edit in row_edits
+        if row_edit["created_at"] == edited_at
+    }
+    cells_edited_since = {
+        row_edit["cell"] for row_edit in row_edits if int(row_edit["created_at"] or 0) > edited_at
+    }
+    if edit["row_id"] != row_id or not same(value_by_cell, cells_edited_since):
         raise reused(str(first_edit))
-    return at
+    return edited_at
 
 
 def sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
@@ -126,16 +140,20 @@ def sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]]
     A cell that already had the requested value got no edit: it still has that value, or was
     edited since.
     """
-    after = {**row, **complete(kind, columns)}
-    cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
+    row_after = {**row, **complete(kind, columns)}
+    cells_to_set = [group[0] for group in kind.groups if columns.keys() & set(group)]
 
     def same(values: Row, since: Collection[Cell]) -> bool:
         return all(
-            values[cell] == cell_value(kind, after, cell)
+            values[cell] == cell_value(kind, row_after, cell)
             if cell in values
             else cell in since
-            or all(row[c] == value for c, value in columns.items() if c in kind.group(cell))
-            for cell in cells
+            or all(
+                row[column] == value
+                for column, value in columns.items()
+                if column in kind.group(cell)
+            )
+            for cell in cells_to_set
         )
 
     return same

@@ -87,7 +87,7 @@ def find_record(repo: Repository, kind: type[T], record_id: str, advice: Advice)
     """
     record = repo.ledger.record(kind, record_id)
     if record is None:
-        noun = kind.__name__.lower()
-        details = {f"{noun}_id": record_id}
-        raise NotFound(f"There is no {noun} {record_id!r}.", advice, **details)
+        class_name = kind.__name__.lower()
+        details = {f"{class_name}_id": record_id}
+        raise NotFound(f"There is no {class_name} {record_id!r}.", advice, **details)
     return record

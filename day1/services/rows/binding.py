@@ -42,15 +42,15 @@ class Brought:
         if not listing_edits:
             return set()
         row_ids = sorted({str(edit["row_id"]) for edit in listing_edits})
-        edits_by_row: dict[str, list[Row]] = {}
+        imported_edits_by_row: dict[str, list[Row]] = {}
         for edit in edits:
-            edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
-        present_ids, present_edits = _present_rows(work, row_ids), edits_of(work, row_ids)
+            imported_edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
+        present_ids, present_edits_by_row = _present_rows(work, row_ids), edits_of(work, row_ids)
         return {
             str(edit["id"])
             for edit in listing_edits
             if not self._may_bind(
-                edit, present_ids, present_edits, edits_by_row[str(edit["row_id"])]
+                edit, present_ids, present_edits_by_row, imported_edits_by_row[str(edit["row_id"])]
             )
         }
 
@@ -62,19 +62,19 @@ class Brought:
         imported: Sequence[Row],
     ) -> bool:
         row_id = str(edit["row_id"])
-        edits = present_edits.get(row_id, ())
+        present_row_edits = present_edits.get(row_id, ())
         if row_id not in present_ids:  # edits of a removed row may still be there
-            return was_removed([*edits, *imported])
+            return was_removed([*present_row_edits, *imported])
         if row_id not in self._alike:
             return False
         # An interrupted import may have added the row, and not yet the edit with its sources.
-        bound_ids = {
-            i
-            for listing in edits
-            if _is_about_text(listing) == _is_about_text(edit)
-            for i in sources_in(listing)
+        bound_source_ids = {
+            source_id
+            for listing_edit in present_row_edits
+            if _is_about_text(listing_edit) == _is_about_text(edit)
+            for source_id in sources_in(listing_edit)
         }
-        return not bound_ids or bound_ids.issuperset(sources_in(edit))
+        return not bound_source_ids or bound_source_ids.issuperset(sources_in(edit))
 
 
 def _is_about_text(edit: Row) -> bool:
@@ -84,9 +84,9 @@ def _is_about_text(edit: Row) -> bool:
 
 def _present_rows(work: Work, row_ids: Sequence[str]) -> set[str]:
     """Return which of these ids are rows of the branch."""
-    by_kind: dict[Kind, list[str]] = {}
+    ids_by_kind: dict[Kind, list[str]] = {}
     for row_id in row_ids:
         kind = kind_of(row_id)
         if kind is not None:
-            by_kind.setdefault(kind, []).append(row_id)
-    return {i for kind, ids in by_kind.items() for i in work.get(kind, ids)}
+            ids_by_kind.setdefault(kind, []).append(row_id)
+    return {present_id for kind, ids in ids_by_kind.items() for present_id in work.get(kind, ids)}

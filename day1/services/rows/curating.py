@@ -46,7 +46,7 @@ def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
     check_free(repo, request.name, branch_id)
     parent = request.parent
     with repo.store.reading(Ref(branch=parent.name)) as reading:
-        rows = select_rows(reading, Selection(request.facts, request.conversations))
+        rows_by_kind = select_rows(reading, Selection(request.facts, request.conversations))
     branch = Branch(
         id=branch_id,
         name=request.name,
@@ -57,10 +57,10 @@ def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
     )
 
     def fill() -> None:
-        with repo.store.changing(request.name) as work:
-            rows_copied = put(work, request.name, rows, back=True)
+        with repo.store.changing(request.name) as unit_of_work:
+            copied_rows = put(unit_of_work, request.name, rows_by_kind, back=True)
             commit_copy(
-                work, rows_copied, "pick", f"pick {rows_copied.total} rows of {parent.name}"
+                unit_of_work, copied_rows, "pick", f"pick {copied_rows.total} rows of {parent.name}"
             )
 
-    return Curated(fork(repo, branch, fill=fill), counts(rows))
+    return Curated(fork(repo, branch, fill=fill), counts(rows_by_kind))

@@ -36,8 +36,8 @@ def basis_edit(columns: Row, origin: Origin, now: int) -> Row:
 
     The id follows from the row and the sources: two branches that derive alike get equal edits.
     """
-    row_id = basis_id(str(columns["row_id"]), columns)
-    return {"id": row_id, **columns, **origin_columns(origin, now)}
+    edit_id = basis_id(str(columns["row_id"]), columns)
+    return {"id": edit_id, **columns, **origin_columns(origin, now)}
 
 
 def basis_columns(
@@ -65,14 +65,14 @@ def basis_columns(
 
 def basis_id(row_id: str, columns: Row) -> str:
     """Build the id of an edit that lists sources, from its columns."""
-    values = (str(columns[column]) for column in ("cell", "value", "reason"))
-    return derived_id(EDIT.prefix, None, row_id, *values)
+    hashed_values = (str(columns[column]) for column in ("cell", "value", "reason"))
+    return derived_id(EDIT.prefix, None, row_id, *hashed_values)
 
 
 def add_new(work: Additions, edits: Sequence[Row]) -> None:
     """Add edits that list sources, unless the branch has them already."""
-    present = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
-    work.add(EDIT, [edit for edit in edits if edit["id"] not in present])
+    present_edit_by_id = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
+    work.add(EDIT, [edit for edit in edits if edit["id"] not in present_edit_by_id])
 
 
 def shown_edits(reading: Reading, row_ids: Sequence[str], now: int) -> list[Row]:
@@ -96,16 +96,23 @@ def shown_changes(repo: Repository, refs: Sequence[Ref], changes: Changes) -> Ch
 def _shown(
     repo: Repository, refs: Sequence[Ref], kind: Kind, changes: Sequence[RowChange], now: int
 ) -> list[RowChange]:
-    row_versions = [row for c in changes for row in (c.before, c.after) if row is not None]
+    row_versions = [
+        row for change in changes for row in (change.before, change.after) if row is not None
+    ]
     veil_by_row: dict[str, Row] = {}
     for ref in refs if may_be_veiled(kind, row_versions) else ():
         with repo.store.reading(ref) as reading:
             veil_by_row |= veils(reading, kind, row_versions, now)
     return [
         RowChange(
-            c.id, veiled(c.before, veil_by_row.get(c.id)), veiled(c.after, veil_by_row.get(c.id))
+            change.id,
+            veiled(change.before, veil_by_row.get(change.id)),
+            veiled(change.after, veil_by_row.get(change.id)),
         )
-        for c in (shown_change(kind, c, mark_of(now, c.before, c.after)) for c in changes)
+        for change in (
+            shown_change(kind, change, mark_of(now, change.before, change.after))
+            for change in changes
+        )
     ]
 
 
@@ -125,25 +132,29 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
     For callers that hide rows: to take their words out of an index, or to count them. Readings
     hide by `model.redaction.basis` alone.
     """
-    made, source_ids = Made(), set(ids)
-    edits = _listing_edits(reading) if source_ids else []
-    insights = _insights(reading) if source_ids else {}
+    derived_rows, source_ids = Made(), set(ids)
+    listing_edits = _listing_edits(reading) if source_ids else []
+    sources_by_insight = _insights(reading) if source_ids else {}
     while source_ids:
         derived_ids = {
-            row_id for row_id, cell, sources in edits if cell == BASIS and sources & source_ids
+            row_id
+            for row_id, cell, sources in listing_edits
+            if cell == BASIS and sources & source_ids
         }
-        derived_ids |= {row_id for row_id, sources in insights.items() if sources & source_ids}
+        derived_ids |= {
+            row_id for row_id, sources in sources_by_insight.items() if sources & source_ids
+        }
         copies_query = Query(among={"origin_id": sorted(source_ids)})
         derived_ids |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies_query)}
         derived_ids |= _titled(reading, source_ids)
-        made.verdicts |= {
+        derived_rows.verdicts |= {
             row_id
-            for row_id, cell, sources in edits
+            for row_id, cell, sources in listing_edits
             if cell == VERDICT_BASIS and sources & source_ids
         }
-        source_ids = derived_ids - made.words - set(ids)
-        made.words |= source_ids
-    return made
+        source_ids = derived_ids - derived_rows.words - set(ids)
+        derived_rows.words |= source_ids
+    return derived_rows
 
 
 def titles_of(reading: Reading, made: Made) -> set[str]:
@@ -160,14 +171,14 @@ def verdicts_of(reading: Reading, made: Made) -> set[str]:
     """Return the texts of the verdicts: whole `scores` of facts, and `reason`s of edits."""
     if not made.verdicts:
         return set()
-    facts = sorted(made.verdicts)
-    edits_query = Query(equal={"cell": "verification"}, among={"row_id": facts})
-    scores = _distinct_texts(reading, FACT, "scores", Query(among={"id": facts}))
-    return scores | _distinct_texts(reading, EDIT, "reason", edits_query)
+    fact_ids = sorted(made.verdicts)
+    edits_query = Query(equal={"cell": "verification"}, among={"row_id": fact_ids})
+    score_texts = _distinct_texts(reading, FACT, "scores", Query(among={"id": fact_ids}))
+    return score_texts | _distinct_texts(reading, EDIT, "reason", edits_query)
 
 
 def _distinct_texts(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
-    return {str(word) for (word,) in reading.scan(kind, (column,), query) if word is not None}
+    return {str(text) for (text,) in reading.scan(kind, (column,), query) if text is not None}
 
 
 def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
@@ -175,28 +186,33 @@ def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
     edit_columns = ("row_id", "cell", "reason")
     query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
     listing_edits = []
-    for values in reading.scan(EDIT, edit_columns, query):
-        edit = dict(zip(edit_columns, values, strict=True))
-        sources = set(sources_in(edit))
-        if sources:
+    for edit_values in reading.scan(EDIT, edit_columns, query):
+        edit = dict(zip(edit_columns, edit_values, strict=True))
+        source_ids = set(sources_in(edit))
+        if source_ids:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
-            listing_edits.append((str(edit["row_id"]), cell, sources))
+            listing_edits.append((str(edit["row_id"]), cell, source_ids))
     return listing_edits
 
 
 def _insights(reading: Reading) -> dict[str, set[str]]:
     """Find insights from before edits listed sources; return their source ids, by insight."""
     rows = reading.scan(FACT, ("id", "detail"), Query(equal={"category": INSIGHT}))
-    return {str(i): set(map(str, read_detail(detail).get("source_ids", ()))) for i, detail in rows}
+    return {
+        str(insight_id): set(map(str, read_detail(detail).get("source_ids", ())))
+        for insight_id, detail in rows
+    }
 
 
 def _titled(reading: Reading, ids: Collection[str]) -> set[str]:
     """Find conversations by hooks that begin with one of these messages: the title quotes it."""
-    messages = sorted(row_id for row_id in ids if kind_of(row_id) is MESSAGE)
-    if not messages:
+    message_ids = sorted(row_id for row_id in ids if kind_of(row_id) is MESSAGE)
+    if not message_ids:
         return set()
-    first = Query(equal={"previous_id": None}, among={"id": messages})
-    conversation_ids = [str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first)]
+    first_messages_query = Query(equal={"previous_id": None}, among={"id": message_ids})
+    conversation_ids = [
+        str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first_messages_query)
+    ]
     if not conversation_ids:
         return set()
     from_hooks_query = Query(equal={"source": "tool"}, among={"id": conversation_ids})

@@ -81,14 +81,14 @@ def update(repo: Repository, branch: Branch, correction: Correction, origin: Ori
         InvalidRequest: rows of its kind have no such column.
         RevisionChanged: `expect_revision` is given and is not the row's revision.
     """
-    with repo.store.changing(branch.name) as work:
-        corrected = correct(repo, work, branch, correction, origin)
-        kind, changed = corrected.kind, corrected.changed
-        if not changed.groups:
-            return Edited(kind, changed.row, work.tip, corrected.at)
-        line = f"change {kind.name} {correction.row_id}: {', '.join(changed.groups)}"
-        commit = work.commit(Message("change", line))
-        return Edited(kind, changed.row, commit, work.now, changed.closed)
+    with repo.store.changing(branch.name) as unit:
+        correction_result = correct(repo, unit, branch, correction, origin)
+        kind, changed_row = correction_result.kind, correction_result.changed
+        if not changed_row.groups:
+            return Edited(kind, changed_row.row, unit.tip, correction_result.at)
+        commit_title = f"change {kind.name} {correction.row_id}: {', '.join(changed_row.groups)}"
+        commit_id = unit.commit(Message("change", commit_title))
+        return Edited(kind, changed_row.row, commit_id, unit.now, changed_row.closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def correct(
             id=row_id,
             revision=revision(kind, row),
         )
-    changed_row = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
-    return Corrected(kind, changed_row, work.now)
+    change = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
+    return Corrected(kind, change, work.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +152,22 @@ class Editor:
                 f"{', '.join(unknown_columns)}.",
                 id=row_id,
             )
-        values = complete(kind, _without_equal_text(row, kind.text, columns))
-        if kind is FACT and values.get("fact_text", row["fact_text"]) != row["fact_text"]:
-            values = {"verification": "unverified", "scores": None, **values}
-        groups = changed_groups(kind, row, values)
-        if not groups:
-            return Changed(row, groups)
-        changed_row = {**row, **values}
+        new_values = complete(kind, _without_equal_text(row, kind.text, columns))
+        if kind is FACT and new_values.get("fact_text", row["fact_text"]) != row["fact_text"]:
+            new_values = {"verification": "unverified", "scores": None, **new_values}
+        cells = changed_groups(kind, row, new_values)
+        if not cells:
+            return Changed(row, cells)
+        changed_row = {**row, **new_values}
         in_order(changed_row, columns)
-        self.work.change(kind, row_id, values)
-        self.add_edits(kind, changed_row, groups)
-        return Changed(changed_row, groups, self.close(_held_about(self.work, row_id, groups)))
+        self.work.change(kind, row_id, new_values)
+        self.add_edits(kind, changed_row, cells)
+        return Changed(changed_row, cells, self.close(_held_about(self.work, row_id, cells)))
 
     def add_edits(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
         """Add an edit for each changed cell of a row."""
-        edited = EditedCells(kind, after, groups, self.reason)
-        self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
+        edited_cells = EditedCells(kind, after, groups, self.reason)
+        self.work.add(EDIT, edit_rows(edited_cells, self.origin, self.work.now, self.repo.new_id))
 
     def remove(self, rows: Sequence[tuple[Kind, Row]]) -> None:
         """Remove rows, with an edit for each, and close held items that keep them out elsewhere."""
@@ -175,9 +175,9 @@ class Editor:
         for kind, row in rows:
             writes.setdefault(kind.table, {})[str(row["id"])] = None
         removed_cells = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
-        by = self.origin, self.work.now, self.repo.new_id
+        args = self.origin, self.work.now, self.repo.new_id
         self.work.apply(writes)
-        self.work.add(EDIT, [edit for edited in removed_cells for edit in edit_rows(edited, *by)])
+        self.work.add(EDIT, [edit for cells in removed_cells for edit in edit_rows(cells, *args)])
         self.close(_withholding_items(self.work, [str(row["id"]) for _, row in rows]))
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
@@ -188,7 +188,9 @@ class Editor:
 
 def _without_equal_text(row: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
     """Return the columns without the text column if its value would not change."""
-    return {c: value for c, value in columns.items() if c != text or value != row[c]}
+    return {
+        column: value for column, value in columns.items() if column != text or value != row[column]
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +224,11 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         Refused: another fact of this branch supersedes it already (not one by this request).
         RequestReused: the request id was used before, for another change.
     """
-    with repo.store.changing(branch.name) as work:
-        kind, old_fact = present(work, new.fact_id, branch)
+    with repo.store.changing(branch.name) as unit:
+        kind, old_fact = present(unit, new.fact_id, branch)
         if kind is not FACT:
-            raise Refused("Only facts can be superseded: correct others in place.", id=new.fact_id)
-        new_id = new.new_fact_id or repo.new_id(FACT.prefix, work.now)
+            raise Refused("Only facts can be superseded: change this row in place.", id=new.fact_id)
+        new_id = new.new_fact_id or repo.new_id(FACT.prefix, unit.now)
         category = text_of(old_fact["category"]) if new.category is None else new.category
         fact = NewFact(
             new.text,
@@ -237,34 +239,36 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             space=text_of(old_fact["space"]),
             sensitivity=text_of(old_fact["sensitivity"]),
         )
-        new_fact = fact_row(new_id, fact, origin, work.now)
-        if (done := _superseded_before(work, old_fact, new_fact)) is not None:
-            at = int(done["created_at"] or 0)
-            return Edited(FACT, done, work.tip, at, (), old_fact, _ends(old_fact, done))
-        last_successor = _last_successor(work, old_fact)
-        if last_successor is not None:
+        new_fact = fact_row(new_id, fact, origin, unit.now)
+        if (successor := _superseded_before(unit, old_fact, new_fact)) is not None:
+            made_at = int(successor["created_at"] or 0)
+            return Edited(
+                FACT, successor, unit.tip, made_at, (), old_fact, _ends(old_fact, successor)
+            )
+        last_successor_id = _last_successor(unit, old_fact)
+        if last_successor_id is not None:
             raise Refused(
-                f"{new.fact_id} is superseded already, by {last_successor}: "
-                f"supersede {last_successor} in its place.",
+                f"{new.fact_id} is superseded already, by {last_successor_id}: "
+                f"supersede {last_successor_id} in its place.",
                 Advice("{memory_update_fact} changes its text."),
                 id=new.fact_id,
-                superseded_by=last_successor,
+                superseded_by=last_successor_id,
             )
-        if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
+        if new.first_edit is not None and unit.get(EDIT, [new.first_edit]):
             raise reused(new.first_edit)
-        values: Row = {"status": "superseded", "superseded_by": new_id}
+        changed_values: Row = {"status": "superseded", "superseded_by": new_id}
         if new.closes:
-            values["valid_until"] = end_of(old_fact, new_fact)
-        work.add(FACT, [new_fact])
-        work.change(FACT, new.fact_id, values)
-        groups = changed_groups(FACT, old_fact, values)
-        editor = Editor(repo, work, origin, new.reason)
-        superseded_fact = {**old_fact, **values}
-        editor.add_edits(FACT, superseded_fact, groups)
-        closed = editor.close(_held_about(work, new.fact_id, groups))
-        commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
+            changed_values["valid_until"] = end_of(old_fact, new_fact)
+        unit.add(FACT, [new_fact])
+        unit.change(FACT, new.fact_id, changed_values)
+        changed_cells = changed_groups(FACT, old_fact, changed_values)
+        editor = Editor(repo, unit, origin, new.reason)
+        superseded_fact = {**old_fact, **changed_values}
+        editor.add_edits(FACT, superseded_fact, changed_cells)
+        closed_ids = editor.close(_held_about(unit, new.fact_id, changed_cells))
+        commit = unit.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(
-            FACT, new_fact, commit, work.now, closed, superseded_fact, _ends(old_fact, new_fact)
+            FACT, new_fact, commit, unit.now, closed_ids, superseded_fact, _ends(old_fact, new_fact)
         )
 
 
@@ -278,21 +282,21 @@ def _ends(old_fact: Row, new_fact: Row) -> Row:
 
 def _last_successor(work: Work, fact: Row) -> str | None:
     """Follow the successors of a fact on this branch; return the id of the last one."""
-    last, visited = None, {str(fact["id"])}
-    while (successor := successor_of(fact)) is not None and successor not in visited:
-        rows = work.get(FACT, [successor])
-        if not rows:
+    last_id, visited_ids = None, {str(fact["id"])}
+    while (successor_id := successor_of(fact)) is not None and successor_id not in visited_ids:
+        successor_by_id = work.get(FACT, [successor_id])
+        if not successor_by_id:
             break
-        visited.add(successor)
-        last, fact = successor, rows[successor]
-    return last
+        visited_ids.add(successor_id)
+        last_id, fact = successor_id, successor_by_id[successor_id]
+    return last_id
 
 
 def end_of(old_fact: Row, new_fact: Row) -> int:
     """Return when a replaced fact's valid time ends: as planned if earlier, not before it began."""
-    start, planned = old_fact["happened_at"], old_fact["valid_until"]
-    end = when(new_fact) if start is None else max(when(new_fact), int(start))
-    return end if planned is None else min(end, int(planned))
+    start_time, planned_end = old_fact["happened_at"], old_fact["valid_until"]
+    end_time = when(new_fact) if start_time is None else max(when(new_fact), int(start_time))
+    return end_time if planned_end is None else min(end_time, int(planned_end))
 
 
 def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
@@ -301,14 +305,14 @@ def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
     Raises:
         RequestReused: the request id was used before, for another fact.
     """
-    values = {column: new_fact[column] for column in ("fact_text", "category", "confidence")}
-    first_written = written_by(work, FACT, str(new_fact["id"]), values)
-    if first_written is not None and old_fact["superseded_by"] != first_written["id"]:
-        raise reused(str(first_written["id"]))
-    if first_written is None and old_fact["superseded_by"] is not None:
-        newer_facts = work.get(FACT, [str(old_fact["superseded_by"])])
-        first_written = written_lately([*newer_facts.values()], FACT, new_fact)
-    return first_written
+    content = {column: new_fact[column] for column in ("fact_text", "category", "confidence")}
+    successor = written_by(work, FACT, str(new_fact["id"]), content)
+    if successor is not None and old_fact["superseded_by"] != successor["id"]:
+        raise reused(str(successor["id"]))
+    if successor is None and old_fact["superseded_by"] is not None:
+        successor_by_id = work.get(FACT, [str(old_fact["superseded_by"])])
+        successor = written_lately([*successor_by_id.values()], FACT, new_fact)
+    return successor
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,18 +333,20 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
         RequestReused: the request id was used before, for another change.
     """
     first_edit, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
-    with repo.store.changing(branch.name) as work:
-        removed_at = edited_before(work, first_edit, row_ids[0], lambda values, _: WHOLE in values)
+    with repo.store.changing(branch.name) as unit:
+        removed_at = edited_before(unit, first_edit, row_ids[0], lambda values, _: WHOLE in values)
         if removed_at is not None:
-            edits = work.find(EDIT, Query(equal={"created_at": removed_at, "cell": WHOLE}))
-            if {edit["row_id"] for edit in edits} != set(row_ids):
+            removal_edits = unit.find(EDIT, Query(equal={"created_at": removed_at, "cell": WHOLE}))
+            if {edit["row_id"] for edit in removal_edits} != set(row_ids):
                 raise reused(str(first_edit))
-            return Edited(FACT, {"id": row_ids[0]}, work.tip, removed_at)
-        editor = Editor(repo, work, origin, removal.reason)
-        rows = [present(work, row_id, branch) for row_id in row_ids]
-        editor.remove(rows)
-        names = ", ".join(f"{kind.name} {row['id']}" for kind, row in rows)
-        return Edited(*rows[0], work.commit(Message("remove", f"remove {names}")), work.now)
+            return Edited(FACT, {"id": row_ids[0]}, unit.tip, removed_at)
+        editor = Editor(repo, unit, origin, removal.reason)
+        kinds_and_rows = [present(unit, row_id, branch) for row_id in row_ids]
+        editor.remove(kinds_and_rows)
+        row_names = ", ".join(f"{kind.name} {row['id']}" for kind, row in kinds_and_rows)
+        return Edited(
+            *kinds_and_rows[0], unit.commit(Message("remove", f"remove {row_names}")), unit.now
+        )
 
 
 def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
@@ -364,13 +370,21 @@ def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
 
 def _held_about(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
     """Find open held items about these cells, except items that keep the row out of a branch."""
-    rows = work.find(HELD, Query(equal={"row_id": row_id}))
-    if not rows:  # as nearly always
+    item_rows = work.find(HELD, Query(equal={"row_id": row_id}))
+    if not item_rows:  # as nearly always
         return []
-    return [i for i in open_items(rows) if i.cell in {*groups, WHOLE} and not keeps_out(i)]
+    return [
+        item
+        for item in open_items(item_rows)
+        if item.cell in {*groups, WHOLE} and not keeps_out(item)
+    ]
 
 
 def _withholding_items(work: Work, row_ids: Sequence[str]) -> list[HeldItem]:
     """Find the items that keep rows out of another branch, open or dismissed."""
-    rows = work.find(HELD, Query(among={"row_id": row_ids}))
-    return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]
+    item_rows = work.find(HELD, Query(among={"row_id": row_ids}))
+    return [
+        item
+        for item in open_items(row for row in item_rows if row["decision"] != "dismissed")
+        if keeps_out(item)
+    ]

@@ -30,15 +30,15 @@ def neighbourhood(reading: Reading, entity: str, conditions: Query, depth: int) 
 
     def touching(entities: Sequence[str]) -> list[Row]:
         row_by_id: dict[str, Row] = {}
-        for side in ("source_entity", "target_entity"):
-            query = replace(conditions, among={side: entities}, limit=1_000)
+        for entity_column in ("source_entity", "target_entity"):
+            query = replace(conditions, among={entity_column: entities}, limit=1_000)
             row_by_id |= {str(row["id"]): row for row in reading.find(RELATION, query)}
         return sorted(row_by_id.values(), key=lambda row: (row["created_at"], row["id"]))
 
     rows_by_triple: dict[tuple[Cell, ...], list[Row]] = {}
     for row in walk(entity, touching, min(depth, MAX_DEPTH)):
-        key = (row["source_entity"], row["relation_type"], row["target_entity"])
-        rows_by_triple.setdefault(key, []).append(row)
+        triple = (row["source_entity"], row["relation_type"], row["target_entity"])
+        rows_by_triple.setdefault(triple, []).append(row)
     return [Edge(rows[-1], len(rows)) for rows in rows_by_triple.values()]
 
 
@@ -48,17 +48,17 @@ def walk(start: str, neighbours: RelationsOf, depth: int, limit: int = MAX_EDGES
     No entity is visited twice; at most `limit` relations are returned.
     """
     row_by_id: dict[str, Row] = {}
-    entities, frontier = {start}, [start]
+    seen_entities, frontier = {start}, [start]
     for _ in range(depth):
         next_frontier: dict[str, None] = {}
         for row in neighbours(frontier):
             if len(row_by_id) >= limit:
                 return list(row_by_id.values())
             row_by_id.setdefault(str(row["id"]), row)
-            for end in (str(row["source_entity"]), str(row["target_entity"])):
-                if end not in entities:
-                    entities.add(end)
-                    next_frontier[end] = None
+            for entity in (str(row["source_entity"]), str(row["target_entity"])):
+                if entity not in seen_entities:
+                    seen_entities.add(entity)
+                    next_frontier[entity] = None
         frontier = list(next_frontier)
         if not frontier:
             break

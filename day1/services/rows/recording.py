@@ -190,16 +190,24 @@ def record(
     Raises:
         RequestReused: the request id was used for another row, or its row was removed since.
     """
-    with repo.store.adding(branch.name) as work:
-        kind, row = new_memory(repo, memory, origin, work.now)
-        same_texts = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
-        put = put_once(work, kind, row, request_id, same_texts)
-    same_text = [
-        str(other["id"])
-        for other in same_texts or ()
-        if other["id"] != put.row["id"] and _may_be_named(other, memory.space, work.now)
+    with repo.store.adding(branch.name) as unit_of_work:
+        kind, row = new_memory(repo, memory, origin, unit_of_work.now)
+        same_text_facts = (
+            near_duplicates(unit_of_work, str(row["content_hash"])) if kind is FACT else None
+        )
+        put_result = put_once(unit_of_work, kind, row, request_id, same_text_facts)
+    same_text_ids = [
+        str(fact["id"])
+        for fact in same_text_facts or ()
+        if fact["id"] != put_result.row["id"]
+        and _may_be_named(fact, memory.space, unit_of_work.now)
     ]
-    return Recorded(put.row, BranchAfter.of(work, put.fresh), put.notes, tuple(same_text))
+    return Recorded(
+        put_result.row,
+        BranchAfter.of(unit_of_work, put_result.fresh),
+        put_result.notes,
+        tuple(same_text_ids),
+    )
 
 
 def new_memory(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple[Kind, Row]:
@@ -216,8 +224,8 @@ def new_memory(repo: Repository, memory: NewMemory, origin: Origin, now: int) ->
 
 def _may_be_named(fact: Row, space: str | None, now: int) -> bool:
     """Whether the answer to a writer in this space may name a fact with the same text."""
-    is_shared = space is None or fact["space"] == space
-    return is_shared and not is_secret(fact) and not is_expired(fact, now)
+    may_see_space = space is None or fact["space"] == space
+    return may_see_space and not is_secret(fact) and not is_expired(fact, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,22 +257,26 @@ def put_once(
         RequestReused: the request id was used for another row, or its row was removed since.
     """
     if request_id is not None:
-        first_row = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
-        if first_row is not None:
-            return Put(first_row, fresh=False, notes=(BY_REQUEST,))
+        earlier_row = written_by(
+            work, kind, str(row["id"]), {column: row[column] for column in kind.group(WHOLE)}
+        )
+        if earlier_row is not None:
+            return Put(earlier_row, fresh=False, notes=(BY_REQUEST,))
     else:
-        rows = _alike(work, kind, row) if alike is None else alike
-        first_row = written_lately(rows, kind, row) if rows else None
-        if first_row is not None:
-            return Put(first_row, fresh=False, notes=(LATELY,))
+        candidate_rows = _alike(work, kind, row) if alike is None else alike
+        earlier_row = written_lately(candidate_rows, kind, row) if candidate_rows else None
+        if earlier_row is not None:
+            return Put(earlier_row, fresh=False, notes=(LATELY,))
     work.add(kind, [row])
     return Put(row)
 
 
 def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
     # Both columns have an index.
-    column = "content_hash" if kind.text else kind.says[0]
-    return work.find(kind, Query(equal={column: row[column]}, created_after=work.now - MINUTE))
+    indexed_column = "content_hash" if kind.text else kind.says[0]
+    return work.find(
+        kind, Query(equal={indexed_column: row[indexed_column]}, created_after=work.now - MINUTE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,16 +312,17 @@ def decided_edits(
 ) -> Iterable[tuple[Kind, Row]]:
     """Build edits for values that neither side had; their author is the one who merges."""
     for row in plan.rows:
-        is_new = row.joined or "value" in row.decided.values()
-        if row.result is None or row.target is None or not is_new:
+        has_new_values = row.joined or "value" in row.decided.values()
+        if row.result is None or row.target is None or not has_new_values:
             continue
-        decided_groups = [
-            g
-            for g in changed_groups(row.kind, row.target, row.result)
-            if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
+        decided_cells = [
+            cell
+            for cell in changed_groups(row.kind, row.target, row.result)
+            if row.source is None
+            or any(row.source[column] != row.result[column] for column in row.kind.group(cell))
         ]
-        edited = EditedCells(row.kind, row.result, decided_groups)
-        for edit in edit_rows(edited, origin, now, new_id):
+        edited_cells = EditedCells(row.kind, row.result, decided_cells)
+        for edit in edit_rows(edited_cells, origin, now, new_id):
             yield EDIT, edit
 
 
@@ -324,8 +337,8 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
 
 def near_duplicates(reading: Reading, text_hash: str) -> list[Row]:
     """Find active facts whose text has this hash, newest first."""
-    equal: Row = {"content_hash": text_hash, "status": "active"}
-    return reading.find(FACT, Query(equal=equal, descending=True, limit=_MAX_COMPARED))
+    required_values: Row = {"content_hash": text_hash, "status": "active"}
+    return reading.find(FACT, Query(equal=required_values, descending=True, limit=_MAX_COMPARED))
 
 
 def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
@@ -334,15 +347,15 @@ def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
     Raises:
         InvalidRequest: these columns make it end before it begins.
     """
-    start, end = after.get("happened_at"), after.get("valid_until")
-    if start is None or end is None or int(end) >= int(start):
+    valid_from, valid_until = after.get("happened_at"), after.get("valid_until")
+    if valid_from is None or valid_until is None or int(valid_until) >= int(valid_from):
         return
     if not {"happened_at", "valid_until"}.isdisjoint(columns):
         raise InvalidRequest(
-            "With this its `valid_until` is earlier than its `happened_at`: give both, or `never` "
-            "as `valid_until`.",
-            happened_at=show(int(start)),
-            valid_until=show(int(end)),
+            "The row's `valid_until` would be earlier than its `happened_at`: give both, or "
+            "`never` as `valid_until`.",
+            happened_at=show(int(valid_from)),
+            valid_until=show(int(valid_until)),
         )
 
 
@@ -364,13 +377,17 @@ def newest_edits(
 
     Values of cells with `hidden` columns cannot be compared: there the newest edit counts.
     """
-    cell_edits = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
-    unknown = {cell for cell, _ in cell_edits if not set(hidden).isdisjoint(kind.group(cell))}
-    hidden_by_cell = {cell: edit for cell, edit in cell_edits if cell in unknown}
-    current_by_cell = {
-        c: edit for c, edit in cell_edits if edit["value"] == cell_value(kind, row, c)
+    cells_and_edits = [
+        (str(edit["cell"]), edit) for edit in edits if edit["cell"] not in {WHOLE, *BASES}
+    ]
+    hidden_cells = {
+        cell for cell, _ in cells_and_edits if not set(hidden).isdisjoint(kind.group(cell))
     }
-    return hidden_by_cell | current_by_cell
+    hidden_edit_by_cell = {cell: edit for cell, edit in cells_and_edits if cell in hidden_cells}
+    current_edit_by_cell = {
+        cell: edit for cell, edit in cells_and_edits if edit["value"] == cell_value(kind, row, cell)
+    }
+    return hidden_edit_by_cell | current_edit_by_cell
 
 
 def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:

@@ -25,8 +25,8 @@ def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]
         return replace(query, equal={**query.equal, **space})
     if kind is not MESSAGE:
         return query
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), Query(equal=space))]
-    return replace(query, among={**query.among, "conversation_id": ids})
+    conversation_ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), Query(equal=space))]
+    return replace(query, among={**query.among, "conversation_id": conversation_ids})
 
 
 def spaces_below(reading: Reading, space: str | None) -> list[str | None]:
@@ -37,8 +37,8 @@ def spaces_below(reading: Reading, space: str | None) -> list[str | None]:
     if space is None:
         return [None]
     kinds = [kind for kind in MEMORIES if "space" in kind.column]
-    names = {str(name) for kind in kinds for name in reading.tally(kind, "space") if name}
-    return [space, *sorted(name for name in names if name.startswith(f"{space}/"))]
+    space_names = {str(name) for kind in kinds for name in reading.tally(kind, "space") if name}
+    return [space, *sorted(name for name in space_names if name.startswith(f"{space}/"))]
 
 
 def newest_messages(
@@ -49,17 +49,23 @@ def newest_messages(
     A search takes the ids as `SearchRequest.only`. With a condition on conversations instead, it
     would filter the messages nearest to the question, and few of these are in one space.
     """
-    in_spaces = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
-    query = Query(among={"conversation_id": ids})
-    rows = reading.scan(MESSAGE, ("created_at", "id"), query) if ids else []
-    return frozenset(str(row_id) for _, row_id in nlargest(limit, rows))
+    space_query = Query(among={"space": list(spaces)})
+    conversation_ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), space_query)]
+    messages_query = Query(among={"conversation_id": conversation_ids})
+    times_and_ids = (
+        reading.scan(MESSAGE, ("created_at", "id"), messages_query) if conversation_ids else []
+    )
+    return frozenset(str(row_id) for _, row_id in nlargest(limit, times_and_ids))
 
 
 def empty_spaces(reading: Reading, spaces: Sequence[str | None]) -> list[str]:
     """Return a note for each space if all of them are named and have no rows; else none."""
-    notes = [empty_space(reading, {"space": space}, ()) for space in spaces]
-    return [note for space_notes in notes for note in space_notes] if all(notes) else []
+    notes_of_spaces = [empty_space(reading, {"space": space}, ()) for space in spaces]
+    return (
+        [note for space_notes in notes_of_spaces for note in space_notes]
+        if all(notes_of_spaces)
+        else []
+    )
 
 
 def empty_space(
@@ -78,14 +84,14 @@ def empty_space(
     kinds = [kind for kind in MEMORIES if "space" in kind.column]
     if any(reading.count(kind, {"space": space}) for kind in kinds):
         return []
-    rows_by_space: dict[str, int] = {}
+    row_count_by_space: dict[str, int] = {}
     for kind in kinds:
         for name, count in reading.tally(kind, "space").items():
             if name is not None:
-                rows_by_space[str(name)] = rows_by_space.get(str(name), 0) + count
-    similar_names = similar_spaces(str(space), rows_by_space)
+                row_count_by_space[str(name)] = row_count_by_space.get(str(name), 0) + count
+    similar_names = similar_spaces(str(space), row_count_by_space)
     hint = (
-        f" Similar: {', '.join(f'{name} ({rows_by_space[name]})' for name in similar_names)}."
+        f" Similar: {', '.join(f'{name} ({row_count_by_space[name]})' for name in similar_names)}."
         if similar_names
         else ""
     )

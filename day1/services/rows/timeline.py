@@ -88,11 +88,11 @@ def timeline(reading: Reading, window: Query) -> list[Moment]:
         window: the conditions on rows, and at most how many (default 50).
     """
     limit = 50 if window.limit is None else window.limit
-    query = replace(window, descending=True, limit=limit)
+    newest_query = replace(window, descending=True, limit=limit)
     moments = [
         Moment(kind, row, when(row))
         for kind in (FACT, OBSERVATION)
-        for row in reading.find(kind, query, (*_COLUMNS, str(kind.text)))
+        for row in reading.find(kind, newest_query, (*_COLUMNS, str(kind.text)))
     ]
     moments.sort(key=lambda moment: place_in_time(moment.row))
     return moments[-limit:]

@@ -91,15 +91,21 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
     """
     facts = _facts(reading, choice)
     conversation_rows = _conversations(reading, choice)
-    messages = _messages(reading, choice, [str(c["id"]) for c in conversation_rows])
+    messages = _messages(
+        reading, choice, [str(conversation["id"]) for conversation in conversation_rows]
+    )
     if choice.after is not None or choice.before is not None:
-        ids_with_messages = {message["conversation_id"] for message in messages}
-        conversation_rows = [c for c in conversation_rows if c["id"] in ids_with_messages]
+        nonempty_conversation_ids = {message["conversation_id"] for message in messages}
+        conversation_rows = [
+            conversation
+            for conversation in conversation_rows
+            if conversation["id"] in nonempty_conversation_ids
+        ]
     relations: list[Row] = []
     if choice.relations:
         relations = choice.of_its_time(reading.find(RELATION, Query(among=choice.among)))
-    rows = [*facts, *conversation_rows, *messages, *relations]
-    edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in rows])
+    memory_rows = [*facts, *conversation_rows, *messages, *relations]
+    edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in memory_rows])
     rows_by_kind = {
         FACT: facts,
         RELATION: relations,
@@ -112,26 +118,36 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
 
 def _facts(reading: Reading, choice: Selection) -> list[Row]:
     if choice.facts is None:
-        equal: Row = {"status": "active"}
+        required_values: Row = {"status": "active"}
         if choice.verified_only:
-            equal["verification"] = "verified"
-        return choice.of_its_time(reading.find(FACT, Query(equal=equal, among=choice.among)))
+            required_values["verification"] = "verified"
+        return choice.of_its_time(
+            reading.find(FACT, Query(equal=required_values, among=choice.among))
+        )
     fact_by_id = reading.get(FACT, choice.facts)
     _refuse_unknown(choice.facts, fact_by_id)
-    ids_before: list[str] = []
-    while len(ids_before) != len(fact_by_id):
-        ids_before = list(fact_by_id)
-        successors = [str(r["superseded_by"]) for r in fact_by_id.values() if r["superseded_by"]]
-        fact_by_id |= reading.get(FACT, [i for i in successors if i not in fact_by_id])
-    return [fact_by_id[i] for i in follow_supersession(choice.facts, fact_by_id) if i in fact_by_id]
+    ids_of_last_round: list[str] = []
+    while len(ids_of_last_round) != len(fact_by_id):
+        ids_of_last_round = list(fact_by_id)
+        successor_ids = [
+            str(row["superseded_by"]) for row in fact_by_id.values() if row["superseded_by"]
+        ]
+        fact_by_id |= reading.get(
+            FACT, [fact_id for fact_id in successor_ids if fact_id not in fact_by_id]
+        )
+    return [
+        fact_by_id[fact_id]
+        for fact_id in follow_supersession(choice.facts, fact_by_id)
+        if fact_id in fact_by_id
+    ]
 
 
 def _conversations(reading: Reading, choice: Selection) -> list[Row]:
-    ids = choice.conversations
-    if ids is None:
+    conversation_ids = choice.conversations
+    if conversation_ids is None:
         return reading.find(CONVERSATION, Query(among=choice.among))
-    row_by_id = reading.get(CONVERSATION, ids)
-    _refuse_unknown(ids, row_by_id)
+    row_by_id = reading.get(CONVERSATION, conversation_ids)
+    _refuse_unknown(conversation_ids, row_by_id)
     return list(row_by_id.values())
 
 
@@ -143,7 +159,7 @@ def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:
     unknown_ids = [row_id for row_id in ids if row_id not in row_by_id]
     if unknown_ids:
         raise NotFound(
-            f"Not on this branch: {', '.join(unknown_ids[:10])}.",
+            f"These rows are not on this branch: {', '.join(unknown_ids[:10])}.",
             Advice("{memory_search} finds what a branch has."),
             ids=unknown_ids,
         )
@@ -172,45 +188,52 @@ def put(
     With `brought` the rows come from outside of the store. Edits that list sources of a row are
     then left, unless the same import has added the row.
     """
-    copied = CopiedRows()
+    copied_rows = CopiedRows()
     for kind, kind_rows in rows.items():
-        present = work.get(kind, [_by_id(row) for row in kind_rows])
-        edits = (
+        present_row_by_id = work.get(kind, [_by_id(row) for row in kind_rows])
+        edits_by_missing_row = (
             {}
             if back
-            else edits_of(work, [i for r in kind_rows if (i := _by_id(r)) not in present])
+            else edits_of(
+                work,
+                [
+                    kind_row_id
+                    for kind_row in kind_rows
+                    if (kind_row_id := _by_id(kind_row)) not in present_row_by_id
+                ],
+            )
         )
         new_rows, equal_rows = list[Row](), list[Row]()
-        missing_rows = [row for row in kind_rows if _by_id(row) not in present]
+        missing_rows = [row for row in kind_rows if _by_id(row) not in present_row_by_id]
         unbound_ids = (
             brought.unbound(work, missing_rows) if brought is not None and kind is EDIT else ()
         )
         for row in kind_rows:
             row_id = _by_id(row)
-            present_row = present.get(row_id)
+            present_row = present_row_by_id.get(row_id)
             if row_id in unbound_ids:
-                copied.left.append(LeftRow(row_id, branch, "foreign"))
-            elif present_row is None and not was_removed(edits.get(row_id, ())):
+                copied_rows.left.append(LeftRow(row_id, branch, "foreign"))
+            elif present_row is None and not was_removed(edits_by_missing_row.get(row_id, ())):
                 new_rows.append(row)
-                present[row_id] = row
+                present_row_by_id[row_id] = row
             elif present_row is not None and _same(kind, present_row, row):
-                copied.present[kind.table] += 1
+                copied_rows.present[kind.table] += 1
                 equal_rows.append(row)
             else:
                 reason: LeftReason = "removed" if present_row is None else "conflict"
-                copied.left.append(LeftRow(row_id, branch, reason))
+                copied_rows.left.append(LeftRow(row_id, branch, reason))
         work.add(kind, new_rows)
         if brought is not None:
             brought.add(kind, new_rows, equal_rows)
-        copied.added[kind.table] += len(new_rows)
+        copied_rows.added[kind.table] += len(new_rows)
         work.not_before(max((int(row["created_at"] or 0) for row in new_rows), default=0))
-    return copied
+    return copied_rows
 
 
 def _same(kind: Kind, present_row: Row, row: Row) -> bool:
     """Whether two rows are equal, apart from private columns that the copy does not carry."""
-    left_out: Row = {column: None for column in kind.private if row[column] is None}
-    return {**present_row, **left_out} == row
+    uncopied_values: Row = {column: None for column in kind.private if row[column] is None}
+    return {**present_row, **uncopied_values} == row
 
 
 def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:

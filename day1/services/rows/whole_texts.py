@@ -26,14 +26,23 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
         row: the row.
         shown: which rows may be named; its `equal` columns hold for the other parts too.
     """
-    part = part_in(row)
-    if part is None:
+    text_part = part_in(row)
+    if text_part is None:
         return None
-    ids = [row_id for row_id in (part.before, part.after) if row_id is not None]
-    key = "id" if row["id"] in part.ids else "origin_id"  # a copied conversation has ids of its own
-    same_conversation = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
-    query = replace(shown, equal={**shown.equal, **same_conversation}, among={key: ids})
-    id_by_key = {
-        text_of(neighbour[key]): text_of(neighbour["id"]) for neighbour in reading.find(kind, query)
+    neighbour_ids = [row_id for row_id in (text_part.before, text_part.after) if row_id is not None]
+    id_column = (
+        "id" if row["id"] in text_part.ids else "origin_id"
+    )  # a copied conversation has ids of its own
+    conversation_condition = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
+    query = replace(
+        shown, equal={**shown.equal, **conversation_condition}, among={id_column: neighbour_ids}
+    )
+    neighbour_id_by_key = {
+        text_of(neighbour[id_column]): text_of(neighbour["id"])
+        for neighbour in reading.find(kind, query)
     }
-    return Around(str(part), id_by_key.get(part.before), id_by_key.get(part.after))
+    return Around(
+        str(text_part),
+        neighbour_id_by_key.get(text_part.before),
+        neighbour_id_by_key.get(text_part.after),
+    )

@@ -74,11 +74,13 @@ class QueryVectorCache:
         """
         with self._guard:
             vector_by_text = {
-                t: v for t in texts if (v := self._known.get((embedder.name, t))) is not None
+                query_text: cached_vector
+                for query_text in texts
+                if (cached_vector := self._known.get((embedder.name, query_text))) is not None
             }
-        new = [text for text in texts if text not in vector_by_text]
-        if new:
-            vector_by_text |= zip(new, embedder.embed(new), strict=True)
+        uncached_texts = [text for text in texts if text not in vector_by_text]
+        if uncached_texts:
+            vector_by_text |= zip(uncached_texts, embedder.embed(uncached_texts), strict=True)
         with self._guard:
             for text in texts:
                 self._known[embedder.name, text] = vector_by_text[text]
@@ -155,18 +157,22 @@ def nearest(
 ) -> tuple[Best, int]:
     """Find the visible rows nearest to the query; also count texts without vectors."""
     if isinstance(visible, LiveQuery):
-        entries = _neighbours(query, visible, meaning)
-        if entries is not None:
-            return Best(entries), query.index.vectors.pending(meaning.embedder)
+        neighbour_entries = _neighbours(query, visible, meaning)
+        if neighbour_entries is not None:
+            return Best(neighbour_entries), query.index.vectors.pending(meaning.embedder)
         with query.exactly() as view:
             return _compared(query, view, meaning)
     return _compared(query, visible, meaning)
 
 
 def _compared(query: CandidateQuery, view: CachedView, meaning: QueryVector) -> tuple[Best, int]:
-    texts, limit = view.texts(query.wanted), query.limits.candidates
-    scores, missing = query.index.vectors.nearest(meaning.embedder, meaning.vector, texts, limit)
-    return Best(view.entries(scores, query.wanted)[:limit], scores), missing
+    visible_text_ids, limit = view.texts(query.wanted), query.limits.candidates
+    cosine_by_text, missing_vector_count = query.index.vectors.nearest(
+        meaning.embedder, meaning.vector, visible_text_ids, limit
+    )
+    return Best(
+        view.entries(cosine_by_text, query.wanted)[:limit], cosine_by_text
+    ), missing_vector_count
 
 
 def _neighbours(
@@ -174,17 +180,19 @@ def _neighbours(
 ) -> list[Entry] | None:
     """Find visible rows among growing numbers of neighbours; None if too few are visible."""
     limits = query.limits
-    seen_texts: set[TextId] = set()
+    seen_text_ids: set[TextId] = set()
     entries: list[Entry] = []
     for limit in limits.neighbours:
-        texts, complete = _of_all_branches(query, meaning, limit)
-        new = [text for text in dict.fromkeys(texts) if text not in seen_texts]
-        entries += visible.entries(new, query.wanted)
-        if len(entries) >= limits.enough or complete:
+        text_ids, are_all_texts = _of_all_branches(query, meaning, limit)
+        new_text_ids = [
+            text_id for text_id in dict.fromkeys(text_ids) if text_id not in seen_text_ids
+        ]
+        entries += visible.entries(new_text_ids, query.wanted)
+        if len(entries) >= limits.enough or are_all_texts:
             return entries[: limits.candidates]
-        if not new:
+        if not new_text_ids:
             return None
-        seen_texts.update(new)
+        seen_text_ids.update(new_text_ids)
     return None
 
 
@@ -192,12 +200,12 @@ def _of_all_branches(
     query: CandidateQuery, meaning: QueryVector, limit: int
 ) -> tuple[list[TextId], bool]:
     """Find the nearest texts of all branches, and whether these are all texts with vectors."""
-    kind, vectors = query.wanted.kind, query.index.vectors
-    texts = vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
-    if texts is not None:
-        return texts, False
-    texts = vectors.closest(kind, meaning.embedder, meaning.vector, limit)
-    return texts, len(texts) < limit
+    kind, vector_index = query.wanted.kind, query.index.vectors
+    text_ids = vector_index.neighbours(kind, meaning.embedder, meaning.vector, limit)
+    if text_ids is not None:
+        return text_ids, False
+    text_ids = vector_index.closest(kind, meaning.embedder, meaning.vector, limit)
+    return text_ids, len(text_ids) < limit
 
 
 def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
@@ -208,80 +216,98 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
     as 0 costs ten points of recall (`model.search.ranking`).
     """
     index, kind, meaning = query.index, query.wanted.kind, query.meaning
-    nearest_rows, missing = Best(), 0
+    nearest_rows, missing_vector_count = Best(), 0
     if meaning is not None:
-        nearest_rows, missing = nearest(query, visible, meaning)
+        nearest_rows, missing_vector_count = nearest(query, visible, meaning)
     uses_words = query.asked.terms and query.question.mode != "vector"
     best_by_words = by_words(query, visible) if uses_words else Best()
     limits = query.limits
-    again = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
+    word_weighing = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
     neighbour_runs = (
         runs_around(query, visible, nearest_rows, best_by_words) if query.in_order else []
     )
-    neighbours = among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
+    neighbour_entries = (
+        among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
+    )
     entry_by_row = {
         entry.row_id: entry
-        for entry in (*nearest_rows.entries, *best_by_words.entries, *neighbours)
+        for entry in (*nearest_rows.entries, *best_by_words.entries, *neighbour_entries)
     }
-    texts = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
-    bm25, cosines = best_by_words.scores, nearest_rows.scores
-    count_by_text: dict[TextId, int] = {}
+    text_ids = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
+    bm25_by_text, cosine_by_text = best_by_words.scores, nearest_rows.scores
+    passage_count_by_text: dict[TextId, int] = {}
     if meaning is not None:
-        unscored = list(texts - cosines.keys())
-        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored)
-        count_by_text = index.vectors.several_passages(meaning.embedder, list(texts))
+        unscored_text_ids = list(text_ids - cosine_by_text.keys())
+        cosine_by_text |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored_text_ids)
+        passage_count_by_text = index.vectors.several_passages(meaning.embedder, list(text_ids))
     context_scores_by_row: dict[str, tuple[float, float]] = {}
     if neighbour_runs:
-        bm25, context_scores_by_row = in_context(query, neighbour_runs, texts, cosines, again=again)
+        bm25_by_text, context_scores_by_row = in_context(
+            query, neighbour_runs, text_ids, cosine_by_text, again=word_weighing
+        )
     elif query.asked.terms:
-        unscored = list(texts - bm25.keys())
-        bm25 |= index.words.scores(kind, query.asked.terms, unscored, again=again)
+        unscored_text_ids = list(text_ids - bm25_by_text.keys())
+        bm25_by_text |= index.words.scores(
+            kind, query.asked.terms, unscored_text_ids, again=word_weighing
+        )
     candidate_list = [
         Candidate(
             entry.row_id,
             entry.created_at,
             entry.happened_at,
-            cosines.get(entry.text),
-            *context_scores_by_row.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
-            count_by_text.get(entry.text, 1),
+            cosine_by_text.get(entry.text),
+            *context_scores_by_row.get(entry.row_id, (bm25_by_text.get(entry.text, 0.0), 0.0)),
+            passage_count_by_text.get(entry.text, 1),
         )
         for entry in entry_by_row.values()
     ]
     return Candidates(
-        candidate_list, {row_id: entry.text for row_id, entry in entry_by_row.items()}, missing
+        candidate_list,
+        {row_id: entry.text for row_id, entry in entry_by_row.items()},
+        missing_vector_count,
     )
 
 
 def by_words(query: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """Find the visible rows with the best scores by words."""
     max_rows = query.limits.candidates
-    again = weighed_by(query.wanted, visible, max_rows, apart=query.limits.apart)
-    if isinstance(visible, CachedView) and again is not False:
-        texts = list(visible.texts(query.wanted))
+    word_weighing = weighed_by(query.wanted, visible, max_rows, apart=query.limits.apart)
+    if isinstance(visible, CachedView) and word_weighing is not False:
+        text_ids = list(visible.texts(query.wanted))
         terms, kind = query.asked.terms, query.wanted.kind
-        scores_by_text = query.index.words.scores(kind, terms, texts, again=again)
-        best = sorted(scores_by_text, key=lambda text: (-scores_by_text[text], -text))
-        return Best(visible.entries(best, query.wanted)[:max_rows], scores_by_text)
-    limit, checked = max_rows, 0
+        score_by_text = query.index.words.scores(kind, terms, text_ids, again=word_weighing)
+        best_text_ids = sorted(score_by_text, key=lambda text: (-score_by_text[text], -text))
+        return Best(visible.entries(best_text_ids, query.wanted)[:max_rows], score_by_text)
+    text_limit, checked_count = max_rows, 0
     entries = visible.entries((), query.wanted)
     while True:
-        scores = query.index.words.best(query.wanted.kind, any_of(*query.asked.terms), limit)
-        entries += visible.entries(islice(scores, checked, None), query.wanted)
-        if len(entries) >= max_rows or len(scores) < limit:
-            return Best(entries[:max_rows], scores)
+        best_score_by_text = query.index.words.best(
+            query.wanted.kind, any_of(*query.asked.terms), text_limit
+        )
+        entries += visible.entries(islice(best_score_by_text, checked_count, None), query.wanted)
+        if len(entries) >= max_rows or len(best_score_by_text) < text_limit:
+            return Best(entries[:max_rows], best_score_by_text)
         # Ask for so many that enough should be visible, since each round scores all texts again.
-        checked, limit = limit, max(4 * limit, limit * max_rows // max(1, len(entries)))
+        checked_count, text_limit = (
+            text_limit,
+            max(4 * text_limit, text_limit * max_rows // max(1, len(entries))),
+        )
 
 
 def runs_around(
     query: CandidateQuery, visible: CachedView | LiveQuery, nearest_rows: Best, best_by_words: Best
 ) -> list[list[Entry]]:
     """Find rows written next to the first rows of both lists, as runs of consecutive rows."""
-    leading = [*nearest_rows.entries[:_WITH_NEIGHBOURS], *best_by_words.entries[:_WITH_NEIGHBOURS]]
-    distance = len(query.question.weights.neighbour_shares)
+    leading_entries = [
+        *nearest_rows.entries[:_WITH_NEIGHBOURS],
+        *best_by_words.entries[:_WITH_NEIGHBOURS],
+    ]
+    neighbour_distance = len(query.question.weights.neighbour_shares)
     return (
-        visible.around({entry.row_id: entry for entry in leading}.values(), distance)
-        if distance
+        visible.around(
+            {entry.row_id: entry for entry in leading_entries}.values(), neighbour_distance
+        )
+        if neighbour_distance
         else []
     )
 
@@ -303,23 +329,29 @@ def in_context(
         the higher cosine of the rows just before and after, lowered for long texts.
     """
     kind, terms = query.wanted.kind, query.asked.terms
-    words = query.index.words.each(kind, terms, list(texts), again=again)
+    scores_of_each_word = query.index.words.each(kind, terms, list(texts), again=again)
     bm25_by_text: dict[TextId, float] = {}
-    for scores in words:
-        for text, score in scores.items():
-            bm25_by_text[text] = bm25_by_text.get(text, 0.0) + score
+    for score_by_text in scores_of_each_word:
+        for text_id, score in score_by_text.items():
+            bm25_by_text[text_id] = bm25_by_text.get(text_id, 0.0) + score
     content_by_text = query.index.words.texts(kind, [entry.text for run in runs for entry in run])
-    length_by_text = {text: len(content.split()) for text, content in content_by_text.items()}
+    word_count_by_text = {
+        text_id: len(content.split()) for text_id, content in content_by_text.items()
+    }
     weights, context_scores_by_row = query.question.weights, {}
     for run in runs:
-        run_texts = [entry.text for entry in run]
-        padded_cosines = [0.0, *(cosines.get(text, 0.0) for text in run_texts), 0.0]
-        lengths = [length_by_text.get(text, 0) for text in run_texts]
-        parts = [part_lent(length, weights.neighbour_words) for length in lengths]
-        bm25_in_context = words_in_context(words, run_texts, weights.neighbour_shares, parts)
-        for place, (entry, score) in enumerate(zip(run, bm25_in_context, strict=True)):
-            highest = max(padded_cosines[place], padded_cosines[place + 2])
-            neighbour_cosine = highest * part_lent(lengths[place], weights.beside_words)
+        run_text_ids = [entry.text for entry in run]
+        padded_cosines = [0.0, *(cosines.get(text_id, 0.0) for text_id in run_text_ids), 0.0]
+        word_counts = [word_count_by_text.get(text_id, 0) for text_id in run_text_ids]
+        lent_shares = [part_lent(word_count, weights.neighbour_words) for word_count in word_counts]
+        bm25_in_context = words_in_context(
+            scores_of_each_word, run_text_ids, weights.neighbour_shares, lent_shares
+        )
+        for position, (entry, score) in enumerate(zip(run, bm25_in_context, strict=True)):
+            higher_cosine = max(padded_cosines[position], padded_cosines[position + 2])
+            neighbour_cosine = higher_cosine * part_lent(
+                word_counts[position], weights.beside_words
+            )
             context_scores_by_row[entry.row_id] = score, neighbour_cosine
     return bm25_by_text, context_scores_by_row
 
@@ -331,15 +363,19 @@ def shown_rows(
 
     Filters of one kind differ only in their space, so their rows are read together.
     """
-    ids, rows = list(row_ids), dict[str, Row]()
+    found_ids, row_by_id = list(row_ids), dict[str, Row]()
     spaces_by_kind: dict[Kind, set[Cell]] = {}
     for row_filter in filters:
         spaces_by_kind.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
     alive_at = next((row_filter.alive_at for row_filter in filters), None)
     for kind, kind_spaces in spaces_by_kind.items():
-        ids_of_kind = [row_id for row_id in ids if kind_of(row_id) is kind]
+        ids_of_kind = [row_id for row_id in found_ids if kind_of(row_id) is kind]
         query = Query(among={"id": ids_of_kind}, alive_at=alive_at, public=True)
-        tuples = reading.scan(kind, kind.columns, query) if ids_of_kind else ()
-        shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
-        rows |= {str(row["id"]): row for row in shown if kind_spaces & {EVERY, row.get("space")}}
-    return rows
+        row_values = reading.scan(kind, kind.columns, query) if ids_of_kind else ()
+        visible_rows = (
+            row for row in map(kind.row, row_values) if row["content_hash"] != REDACTED_HASH
+        )
+        row_by_id |= {
+            str(row["id"]): row for row in visible_rows if kind_spaces & {EVERY, row.get("space")}
+        }
+    return row_by_id

@@ -53,7 +53,9 @@ def columns_of(kind: Kind) -> tuple[str, ...]:
 @lru_cache
 def _ends(kind: Kind) -> tuple[str, ...]:
     """Return the columns that tell when a row of a kind ends."""
-    return tuple(c for c in ("expires_at", "valid_until", "status") if c in kind.column)
+    return tuple(
+        column for column in ("expires_at", "valid_until", "status") if column in kind.column
+    )
 
 
 @lru_cache(maxsize=16_384)
@@ -64,14 +66,17 @@ def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
 
 def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
     """Build the entry of a row that has the columns of `columns_of` and this text number."""
-    row_id, _, created_at, happened_at, agent_id, session_id, *other_cells = row
-    end = dict(zip(_ends(kind), other_cells, strict=False))
-    ended_at = end.get("valid_until")
-    if ended_at is None and end.get("status") == "superseded":
+    row_id, _, created_at, happened_at, agent_id, session_id, *end_and_facet_cells = row
+    end_by_column = dict(zip(_ends(kind), end_and_facet_cells, strict=False))
+    ended_at = end_by_column.get("valid_until")
+    if ended_at is None and end_by_column.get("status") == "superseded":
         ended_at = _LONG_AGO
     when = created_at if happened_at is None else happened_at
-    writer, ends = _shared((agent_id, session_id)), _shared((end.get("expires_at"), ended_at))
-    facets = _shared(tuple(other_cells[len(end) :]))
+    writer, ends = (
+        _shared((agent_id, session_id)),
+        _shared((end_by_column.get("expires_at"), ended_at)),
+    )
+    facets = _shared(tuple(end_and_facet_cells[len(end_by_column) :]))
     return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
@@ -96,29 +101,29 @@ class WritingOrder:
 
     def copy(self) -> WritingOrder:
         """Return an independent copy: changes of one do not affect the other."""
-        other = WritingOrder()
-        other._rows = {writer: list(rows) for writer, rows in self._rows.items()}
-        return other
+        copied_order = WritingOrder()
+        copied_order._rows = {writer: list(entries) for writer, entries in self._rows.items()}
+        return copied_order
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Insert rows at their places in this order."""
-        new_by_writer: dict[Writer, list[Entry]] = {}
+        new_entries_by_writer: dict[Writer, list[Entry]] = {}
         for entry in entries:
-            new_by_writer.setdefault(entry.writer, []).append(entry)
-        for writer, added in new_by_writer.items():
-            rows = self._rows.setdefault(writer, [])
-            if len(added) > _MAX_INSERTED:
-                rows += added
-                rows.sort(key=_place)
+            new_entries_by_writer.setdefault(entry.writer, []).append(entry)
+        for writer, writer_entries in new_entries_by_writer.items():
+            ordered_entries = self._rows.setdefault(writer, [])
+            if len(writer_entries) > _MAX_INSERTED:
+                ordered_entries += writer_entries
+                ordered_entries.sort(key=_place)
                 continue
-            for entry in added:
-                insort(rows, entry, key=_place)
+            for entry in writer_entries:
+                insort(ordered_entries, entry, key=_place)
 
     def drop(self, entry: Entry) -> None:
         """Remove a row."""
-        rows = self._rows[entry.writer]
-        del rows[bisect_left(rows, _place(entry), key=_place)]
-        if not rows:
+        writer_entries = self._rows[entry.writer]
+        del writer_entries[bisect_left(writer_entries, _place(entry), key=_place)]
+        if not writer_entries:
             del self._rows[entry.writer]
 
     def around(self, entries: Iterable[Entry], distance: int) -> list[list[Entry]]:
@@ -126,41 +131,47 @@ class WritingOrder:
 
         A run ends between two rows of the same time, or more than an hour apart.
         """
-        places_by_writer: dict[Writer, set[int]] = {}
+        positions_by_writer: dict[Writer, set[int]] = {}
         for entry in entries:
-            rows = self._rows.get(entry.writer, [])
-            place = bisect_left(rows, _place(entry), key=_place)
-            if place < len(rows) and rows[place].row_id == entry.row_id:
-                places_by_writer.setdefault(entry.writer, set()).update(
-                    _reached(rows, place, distance)
+            writer_entries = self._rows.get(entry.writer, [])
+            position = bisect_left(writer_entries, _place(entry), key=_place)
+            if position < len(writer_entries) and writer_entries[position].row_id == entry.row_id:
+                positions_by_writer.setdefault(entry.writer, set()).update(
+                    _reached(writer_entries, position, distance)
                 )
         runs: list[list[Entry]] = []
-        for writer, places in places_by_writer.items():
-            rows, last = self._rows[writer], -2
-            for place in sorted(places):
-                if place == last + 1 and _goes_on(rows[last], rows[place]):
-                    runs[-1].append(rows[place])
+        for writer, positions in positions_by_writer.items():
+            writer_entries, previous_position = self._rows[writer], -2
+            for position in sorted(positions):
+                if position == previous_position + 1 and _goes_on(
+                    writer_entries[previous_position], writer_entries[position]
+                ):
+                    runs[-1].append(writer_entries[position])
                 else:
-                    runs.append([rows[place]])
-                last = place
+                    runs.append([writer_entries[position]])
+                previous_position = position
         return runs
 
     def pairs(self, limit: int) -> list[tuple[TextId, TextId]]:
         """Sample the texts of up to `limit` pairs of consecutive rows, evenly from all pairs."""
-        text_pairs = [
-            (first.text, second.text)
-            for rows in self._rows.values()
-            for first, second in pairwise(rows)
-            if _goes_on(first, second)
+        text_id_pairs = [
+            (earlier_entry.text, later_entry.text)
+            for writer_entries in self._rows.values()
+            for earlier_entry, later_entry in pairwise(writer_entries)
+            if _goes_on(earlier_entry, later_entry)
         ]
-        return text_pairs[:: len(text_pairs) // limit + 1]
+        return text_id_pairs[:: len(text_id_pairs) // limit + 1]
 
 
 def _reached(rows: Sequence[Entry], place: int, distance: int) -> range:
     """Return the places up to `distance` from `place` in the same run of consecutive rows."""
-    first = last = place
-    while first > max(0, place - distance) and _goes_on(rows[first - 1], rows[first]):
-        first -= 1
-    while last < min(len(rows) - 1, place + distance) and _goes_on(rows[last], rows[last + 1]):
-        last += 1
-    return range(first, last + 1)
+    first_place = last_place = place
+    while first_place > max(0, place - distance) and _goes_on(
+        rows[first_place - 1], rows[first_place]
+    ):
+        first_place -= 1
+    while last_place < min(len(rows) - 1, place + distance) and _goes_on(
+        rows[last_place], rows[last_place + 1]
+    ):
+        last_place += 1
+    return range(first_place, last_place + 1)

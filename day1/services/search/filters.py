@@ -37,9 +37,9 @@ class Filter:
 
     def is_over(self, expires_at: int | None, ended_at: int | None) -> bool:
         """Whether a row has expired or ended, given its two end times."""
-        alive, present = self.alive_at, self.present_at
-        return (expires_at is not None and alive is not None and expires_at <= alive) or (
-            ended_at is not None and present is not None and ended_at <= present
+        alive_at, present_at = self.alive_at, self.present_at
+        return (expires_at is not None and alive_at is not None and expires_at <= alive_at) or (
+            ended_at is not None and present_at is not None and ended_at <= present_at
         )
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
@@ -58,15 +58,15 @@ class Filter:
     @property
     def view_query(self) -> Query:
         """The query for the rows that a view for this filter contains."""
-        active = active_rows(self.kind, inactive=self.inactive, superseded=self.superseded)
-        return replace(active, equal={**active.equal, **self.scope})
+        active_query = active_rows(self.kind, inactive=self.inactive, superseded=self.superseded)
+        return replace(active_query, equal={**active_query.equal, **self.scope})
 
 
 def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Query:
     """Build the query for rows that search may find: active or all, never secret ones."""
     if inactive or kind is not FACT:
         return Query(public=True)
-    without: dict[str, Sequence[Cell]] = {"verification": ("invalidated",)}
+    excluded_values: dict[str, Sequence[Cell]] = {"verification": ("invalidated",)}
     if superseded:
-        return Query(without={**without, "status": ("archived",)}, public=True)
-    return Query(equal={"status": "active"}, without=without, public=True)
+        return Query(without={**excluded_values, "status": ("archived",)}, public=True)
+    return Query(equal={"status": "active"}, without=excluded_values, public=True)

@@ -39,82 +39,94 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
     Groups and their rows are in the order of `rows`. Texts without vectors are
     embedded first; texts that still have none are compared by their words.
     """
-    by_text: dict[str, list[Row]] = {}
+    rows_by_plain_text: dict[str, list[Row]] = {}
     for row in rows:
-        by_text.setdefault(plain(str(row[kind.text or ""])), []).append(row)
-    text_by_key = {key: str(same[0][kind.text or ""]) for key, same in by_text.items()}
+        rows_by_plain_text.setdefault(plain(str(row[kind.text or ""])), []).append(row)
+    text_by_plain_text = {
+        plain_text: str(same_rows[0][kind.text or ""])
+        for plain_text, same_rows in rows_by_plain_text.items()
+    }
     notes: list[str] = []
     pairs: list[Pair[str]] = []
-    without_vector = set(text_by_key)
-    if len(text_by_key) > 1 and engine.embedder is not None:
+    texts_without_vector = set(text_by_plain_text)
+    if len(text_by_plain_text) > 1 and engine.embedder is not None:
         try:
-            pairs, without_vector = _vector_pairs(engine, engine.embedder, kind, text_by_key)
+            pairs, texts_without_vector = _vector_pairs(
+                engine, engine.embedder, kind, text_by_plain_text
+            )
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
-    if without_vector and len(text_by_key) > 1:
-        counted_texts = (
+    if texts_without_vector and len(text_by_plain_text) > 1:
+        counted_phrase = (
             "The"
-            if len(without_vector) == len(text_by_key)
-            else f"{len(without_vector)} of {len(text_by_key)}"
+            if len(texts_without_vector) == len(text_by_plain_text)
+            else f"{len(texts_without_vector)} of {len(text_by_plain_text)}"
         )
         notes.append(
-            f"{counted_texts} {kind.table} have no vectors: they were compared by their words."
+            f"{counted_phrase} {kind.table} have no vectors: they were compared by their words."
         )
-        pairs_by_words = word_pairs(text_by_key)
+        pairs_by_words = word_pairs(text_by_plain_text)
         pairs += [
-            (a, b, similarity)
-            for a, b, similarity in pairs_by_words
-            if a in without_vector or b in without_vector
+            (first_text, second_text, similarity)
+            for first_text, second_text, similarity in pairs_by_words
+            if first_text in texts_without_vector or second_text in texts_without_vector
         ]
     pairs = [
-        (a, b, similarity)
-        for a, b, similarity in pairs
-        if not at_odds(text_by_key[a], text_by_key[b])
+        (first_text, second_text, similarity)
+        for first_text, second_text, similarity in pairs
+        if not at_odds(text_by_plain_text[first_text], text_by_plain_text[second_text])
     ]
-    groups = complete_links(list(text_by_key), pairs)
-    return Groups([[row for key in g for row in by_text[key]] for g in groups], pairs, notes)
+    text_groups = complete_links(list(text_by_plain_text), pairs)
+    return Groups(
+        [
+            [row for plain_text in group for row in rows_by_plain_text[plain_text]]
+            for group in text_groups
+        ],
+        pairs,
+        notes,
+    )
 
 
 def _vector_pairs(
     engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
 ) -> tuple[list[Pair[str]], set[str]]:
     """Find pairs of texts with similar vectors, and texts that have no vectors."""
-    ids = _embedded(engine, embedder, kind, list(texts.values()))
-    key_by_text = {ids[text]: key for key, text in texts.items()}
-    order = list(key_by_text)
-    place_by_text = {text: number for number, text in enumerate(order)}
-    pairs, with_vector = [], set()
-    for one, other, cosine in _alike(engine, embedder, order, order):
-        if one == other:
-            with_vector.add(key_by_text[one])
-        elif place_by_text[one] < place_by_text[other]:
-            pairs.append((key_by_text[one], key_by_text[other], cosine))
-    return pairs, texts.keys() - with_vector
+    id_by_text = _embedded(engine, embedder, kind, list(texts.values()))
+    key_by_text_id = {id_by_text[text]: plain_text for plain_text, text in texts.items()}
+    text_ids = list(key_by_text_id)
+    position_by_text_id = {text: position for position, text in enumerate(text_ids)}
+    pairs, keys_with_vector = [], set()
+    for first_id, second_id, cosine in _alike(engine, embedder, text_ids, text_ids):
+        if first_id == second_id:
+            keys_with_vector.add(key_by_text_id[first_id])
+        elif position_by_text_id[first_id] < position_by_text_id[second_id]:
+            pairs.append((key_by_text_id[first_id], key_by_text_id[second_id], cosine))
+    return pairs, texts.keys() - keys_with_vector
 
 
 def _embedded(
     engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Sequence[str]
 ) -> dict[str, TextId]:
     """Index and embed texts; return their numbers. Only the newest are sure to get vectors."""
-    words, vectors = engine.index.words, engine.index.vectors
+    word_index, vector_index = engine.index.words, engine.index.vectors
     hash_by_text = {text: content_hash(text) for text in texts}
     if not engine.index.read_only:
-        words.learn(kind, {hashed: text for text, hashed in hash_by_text.items()})
+        word_index.learn(kind, {text_hash: text for text, text_hash in hash_by_text.items()})
     for _ in range(0, len(texts) + EMBEDDED_AT_ONCE, EMBEDDED_AT_ONCE):
-        if not vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
+        if not vector_index.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
             break
-    number_by_hash = words.known(kind, list(hash_by_text.values()))
-    if len(number_by_hash) < len(hash_by_text):
+    text_id_by_hash = word_index.known(kind, list(hash_by_text.values()))
+    if len(text_id_by_hash) < len(hash_by_text):
         raise IndexBehind("The index cannot take these texts now: try again.")
-    return {text: number_by_hash[hashed] for text, hashed in hash_by_text.items()}
+    return {text: text_id_by_hash[text_hash] for text, text_hash in hash_by_text.items()}
 
 
 def _alike(
     engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId], others: Sequence[TextId]
 ) -> Iterator[tuple[TextId, TextId, float]]:
-    for start in range(0, len(texts), _BATCH):
-        part = texts[start : start + _BATCH]
-        yield from engine.index.vectors.pairs(embedder, part, others, ALIKE - 1e-6)
+    for batch_start in range(0, len(texts), _BATCH):
+        batch_ids = texts[batch_start : batch_start + _BATCH]
+        yield from engine.index.vectors.pairs(embedder, batch_ids, others, ALIKE - 1e-6)
 
 
 def said_by_facts(
@@ -133,20 +145,35 @@ def said_by_facts(
         with repo.store.reading(ref) as reading:
             catch_up(reading, repo.history, engine.index, branch.id)
             with engine.views.at(reading, ref, row_filter, repo.history, engine.index) as view:
-                facts = list(view.texts(row_filter))
-        ids = _embedded(engine, embedder, OBSERVATION, texts)
-        text_by_number = {number: text for text, number in ids.items()}
-        matches = [
-            (text_by_number[one], fact)
-            for one, fact, _ in _alike(engine, embedder, [*text_by_number], facts)
+                fact_text_ids = list(view.texts(row_filter))
+        id_by_text = _embedded(engine, embedder, OBSERVATION, texts)
+        text_by_id = {text_id: text for text, text_id in id_by_text.items()}
+        texts_with_fact_id = [
+            (text_by_id[similar_id], fact_text_id)
+            for similar_id, fact_text_id, _ in _alike(
+                engine, embedder, [*text_by_id], fact_text_ids
+            )
         ]
-        fact_texts = engine.index.words.texts(FACT, list({fact for _, fact in matches}))
+        fact_text_by_id = engine.index.words.texts(
+            FACT, list({fact_text_id for _, fact_text_id in texts_with_fact_id})
+        )
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text only: %s", error.code)
         return set()
-    similar_texts = [(text, fact_texts[fact]) for text, fact in matches if fact in fact_texts]
+    similar_text_pairs = [
+        (text, fact_text_by_id[fact_text_id])
+        for text, fact_text_id in texts_with_fact_id
+        if fact_text_id in fact_text_by_id
+    ]
     return _with_spaces(
-        repo, row_filter, ref, [(a, b) for a, b in similar_texts if not at_odds(a, b)]
+        repo,
+        row_filter,
+        ref,
+        [
+            (compared_text, fact_text)
+            for compared_text, fact_text in similar_text_pairs
+            if not at_odds(compared_text, fact_text)
+        ],
     )
 
 
@@ -156,14 +183,14 @@ def _with_spaces(
     """Return the first text of each pair with the spaces in which the second is an active fact."""
     if not similar_texts:
         return set()
-    hash_by_text = {text: content_hash(text) for _, text in similar_texts}
+    hash_by_text = {fact_text: content_hash(fact_text) for _, fact_text in similar_texts}
     query = row_filter.query({"content_hash": [*hash_by_text.values()]})
     spaces_by_hash: dict[Cell, set[Cell]] = {}
     with repo.store.reading(ref) as reading:
-        for hashed, space in reading.scan(FACT, ("content_hash", "space"), query):
-            spaces_by_hash.setdefault(hashed, set()).add(space)
+        for text_hash, space in reading.scan(FACT, ("content_hash", "space"), query):
+            spaces_by_hash.setdefault(text_hash, set()).add(space)
     return {
         (space, first_text)
-        for first_text, text in similar_texts
-        for space in spaces_by_hash.get(hash_by_text[text], ())
+        for first_text, fact_text in similar_texts
+        for space in spaces_by_hash.get(hash_by_text[fact_text], ())
     }

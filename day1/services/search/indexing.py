@@ -62,8 +62,8 @@ class TimeBudget:
     def __call__(self) -> bool:
         """Whether to stop; call it after each step."""
         now = self._clock()
-        step, self._last = now - self._last, now
-        return now + step > self._end
+        step_seconds, self._last = now - self._last, now
+        return now + step_seconds > self._end
 
 
 def embed_pending(
@@ -87,9 +87,9 @@ def embed_pending(
     """
     if limit is not None or index.read_only:
         return index.vectors.embed(embedder, limit or 0, first=first, enough=enough)
-    while texts_left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
+    while remaining_text_count := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
         pass
-    return texts_left
+    return remaining_text_count
 
 
 def catch_up(
@@ -112,8 +112,8 @@ def catch_up(
 
 def lag_note(index: Index) -> str:
     """Return the note of an answer from an index that does not have all words of a state."""
-    why = "the folder is read-only" if index.read_only else "the index lags"
-    return f"{why}: what was written last may not be found"
+    reason = "the folder is read-only" if index.read_only else "the index lags"
+    return f"{reason}: what was written last may not be found"
 
 
 def catch_up_past(
@@ -149,21 +149,23 @@ class _Following:
         reading, index = self.reading, self.index
         if not reading.tip:
             return True
-        key = branch_id or reading.tip
-        state = Cursor(reading.tip, reading.pending.newest if branch_id else None)
-        cursor = index.words.cursor(key)
-        if cursor == state and (branch_id or not reading.pending.count):
+        cursor_key = branch_id or reading.tip
+        current_cursor = Cursor(reading.tip, reading.pending.newest if branch_id else None)
+        saved_cursor = index.words.cursor(cursor_key)
+        if saved_cursor == current_cursor and (branch_id or not reading.pending.count):
             return True
         if index.read_only:
             return False
-        started = time.monotonic()
-        withheld = frozenset[str]() if self.live is None else secret_hashes(self.live)
-        for kind, texts in _unseen(reading, self.history, index, cursor):
-            if self.within_s is not None and time.monotonic() - started > self.within_s:
+        started_at = time.monotonic()
+        withheld_hashes = frozenset[str]() if self.live is None else secret_hashes(self.live)
+        for kind, text_by_hash in _unseen(reading, self.history, index, saved_cursor):
+            if self.within_s is not None and time.monotonic() - started_at > self.within_s:
                 return False
-            index.words.learn(kind, {h: t for h, t in texts.items() if h not in withheld})
-        if cursor != state:
-            index.words.move(key, state)
+            index.words.learn(
+                kind, {h: t for h, t in text_by_hash.items() if h not in withheld_hashes}
+            )
+        if saved_cursor != current_cursor:
+            index.words.move(cursor_key, current_cursor)
         return True
 
 
@@ -171,13 +173,15 @@ def secret_hashes(reading: Reading) -> frozenset[str]:
     """Return the hashes of texts of a state's secret rows and of facts derived from them."""
     query = Query(equal={"sensitivity": SECRET})
     columns = ("id", "content_hash")
-    rows = [
-        dict(zip(columns, values, strict=True))
+    secret_rows = [
+        dict(zip(columns, row_values, strict=True))
         for kind in INDEXED
         if "sensitivity" in kind.column
-        for values in reading.scan(kind, columns, query)
+        for row_values in reading.scan(kind, columns, query)
     ]
-    return frozenset({*(str(row["content_hash"]) for row in rows), *_made_of(reading, rows)})
+    return frozenset(
+        {*(str(row["content_hash"]) for row in secret_rows), *_made_of(reading, secret_rows)}
+    )
 
 
 def _made_of(reading: Reading, rows: Collection[Row]) -> dict[str, str]:
@@ -192,10 +196,14 @@ def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection
     If the index cannot be written now, the next indexing of the branch does it.
     """
     with suppress(IndexBehind, IndexLost), store.reading(Ref(branch=branch)) as reading:
-        secret = Query(equal={"sensitivity": SECRET}, among={"content_hash": sorted(hashes)})
-        kinds = (kind for kind in INDEXED if "sensitivity" in kind.column)
-        rows: list[Row] = [{"id": i} for k in kinds for (i,) in reading.scan(k, ("id",), secret)]
-        _withdraw(reading, index, {*hashes, *_made_of(reading, rows)})
+        secret_query = Query(equal={"sensitivity": SECRET}, among={"content_hash": sorted(hashes)})
+        kinds_with_secrets = (kind for kind in INDEXED if "sensitivity" in kind.column)
+        secret_rows: list[Row] = [
+            {"id": row_id}
+            for secret_kind in kinds_with_secrets
+            for (row_id,) in reading.scan(secret_kind, ("id",), secret_query)
+        ]
+        _withdraw(reading, index, {*hashes, *_made_of(reading, secret_rows)})
 
 
 def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
@@ -205,49 +213,56 @@ def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
     """
     if not hashes:
         return
-    indexed = {h for kind in INDEXED for h in index.words.known(kind, list(hashes))}
-    public_query = Query(among={"content_hash": sorted(indexed)}, public=True)
-    kinds = INDEXED if indexed else ()
-    public_hashes = {
-        row[0] for kind in kinds for row in reading.scan(kind, ("content_hash",), public_query)
+    indexed_hashes = {
+        text_hash for kind in INDEXED for text_hash in index.words.known(kind, list(hashes))
     }
-    if indexed - public_hashes:
+    public_query = Query(among={"content_hash": sorted(indexed_hashes)}, public=True)
+    kinds_to_read = INDEXED if indexed_hashes else ()
+    public_hashes = {
+        row[0]
+        for kind in kinds_to_read
+        for row in reading.scan(kind, ("content_hash",), public_query)
+    }
+    if indexed_hashes - public_hashes:
         index.words.lose_cursors()  # first: after a kill here, all states are read again
-        index.forget(indexed - public_hashes)
+        index.forget(indexed_hashes - public_hashes)
 
 
 def _unseen(
     reading: Reading, history: History, index: Index, cursor: Cursor | None
 ) -> Iterator[_Texts]:
-    """Yield the texts that were added since the cursor, in parts."""
+    """Yield, in batches, the texts that were added to a branch since its cursor."""
     newest_seen = cursor.newest if cursor else None
     if cursor is None or cursor.commit != reading.tip:
         newest_seen = None
-        base = cursor.commit if cursor else _nearest(reading.tip, history, index)
-        changes = None if base is None else changes_between(history, base, reading.tip)
+        base_id = cursor.commit if cursor else _nearest(reading.tip, history, index)
+        changes = None if base_id is None else changes_between(history, base_id, reading.tip)
         if changes is None:
             _withdraw(reading, index, secret_hashes(reading))
             for kind in INDEXED:
                 yield from _in_parts(kind, _texts(reading, kind, Query(public=True)))
             return
-        changed = [(kind, c) for kind in INDEXED for c in changes.get(kind.table, ())]
-        secret = [c.after for _, c in changed if c.after and is_secret(c.after)]
-        hashes = {str(row["content_hash"]) for row in secret}
-        _withdraw(reading, index, hashes | _made_of(reading, secret).keys())
+        kinds_and_changes = [(kind, c) for kind in INDEXED for c in changes.get(kind.table, ())]
+        secret_rows = [c.after for _, c in kinds_and_changes if c.after and is_secret(c.after)]
+        secret_text_hashes = {str(row["content_hash"]) for row in secret_rows}
+        _withdraw(reading, index, secret_text_hashes | _made_of(reading, secret_rows).keys())
         for kind in INDEXED:
-            rows = [c.after for k, c in changed if k is kind and c.after]
-            yield from _in_parts(kind, _public(reading, kind, rows))
-        formerly_secret = [c.before for _, c in changed if c.before and is_secret(c.before)]
-        derived = _made_of(
-            reading, [row for row in formerly_secret if row["id"] not in {r["id"] for r in secret}]
+            unindexed_rows = [c.after for k, c in kinds_and_changes if k is kind and c.after]
+            yield from _in_parts(kind, _public(reading, kind, unindexed_rows))
+        revealed_rows = [c.before for _, c in kinds_and_changes if c.before and is_secret(c.before)]
+        derived_texts = _made_of(
+            reading,
+            [row for row in revealed_rows if row["id"] not in {r["id"] for r in secret_rows}],
         )
-        with_public_text = Query(among={"content_hash": sorted(derived)}, public=True)
-        yield from _in_parts(FACT, _texts(reading, FACT, with_public_text) if derived else {})
+        public_text_query = Query(among={"content_hash": sorted(derived_texts)}, public=True)
+        yield from _in_parts(
+            FACT, _texts(reading, FACT, public_text_query) if derived_texts else {}
+        )
     pending = reading.pending
     if pending.oldest is not None and pending.newest != newest_seen:
-        since = pending.oldest - 1 if newest_seen is None else newest_seen
+        pending_since = pending.oldest - 1 if newest_seen is None else newest_seen
         for kind in INDEXED:
-            wanted_columns = (
+            text_columns = (
                 "id",
                 "content_hash",
                 str(kind.text),
@@ -255,11 +270,13 @@ def _unseen(
                 "category",
                 "sensitivity",
             )
-            columns = [column for column in wanted_columns if column in kind.column]
-            added = reading.scan(kind, columns, Query(created_after=since))
-            rows = [dict(zip(columns, values, strict=True)) for values in added]
-            _withdraw(reading, index, {str(r["content_hash"]) for r in rows if is_secret(r)})
-            yield from _in_parts(kind, _public(reading, kind, rows))
+            columns = [column for column in text_columns if column in kind.column]
+            pending_values = reading.scan(kind, columns, Query(created_after=pending_since))
+            unindexed_rows = [dict(zip(columns, values, strict=True)) for values in pending_values]
+            _withdraw(
+                reading, index, {str(r["content_hash"]) for r in unindexed_rows if is_secret(r)}
+            )
+            yield from _in_parts(kind, _public(reading, kind, unindexed_rows))
 
 
 def changes_between(history: History, base: CommitId, tip: CommitId) -> Changes | None:
@@ -271,30 +288,32 @@ def changes_between(history: History, base: CommitId, tip: CommitId) -> Changes 
 
 
 def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
-    rows = reading.scan(kind, ("content_hash", str(kind.text)), query)
-    return {str(content_hash): str(text) for content_hash, text in rows}
+    hashes_and_texts = reading.scan(kind, ("content_hash", str(kind.text)), query)
+    return {str(content_hash): str(text) for content_hash, text in hashes_and_texts}
 
 
 def _public(reading: Reading, kind: Kind, rows: Sequence[Row]) -> dict[str, str]:
     """Return the texts of rows by hash, without secret rows and rows derived from hidden ones."""
-    hidden = {row["id"] for row in rows if is_secret(row)}
-    derived = [str(row["id"]) for row in rows if kind is FACT and may_derive(row)]
-    if derived:
-        query = Query(among={"id": derived}, public=True)
-        rows_read = reading.scan(FACT, ("id", "content_hash"), query)
-        hidden |= {*derived} - {row_id for row_id, hashed in rows_read if hashed != REDACTED_HASH}
+    hidden_ids = {row["id"] for row in rows if is_secret(row)}
+    derived_ids = [str(row["id"]) for row in rows if kind is FACT and may_derive(row)]
+    if derived_ids:
+        query = Query(among={"id": derived_ids}, public=True)
+        public_ids_and_hashes = reading.scan(FACT, ("id", "content_hash"), query)
+        hidden_ids |= {*derived_ids} - {
+            row_id for row_id, text_hash in public_ids_and_hashes if text_hash != REDACTED_HASH
+        }
     return {
         str(row["content_hash"]): str(row[str(kind.text)])
         for row in rows
-        if row["id"] not in hidden
+        if row["id"] not in hidden_ids
     }
 
 
 def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:
     """Split texts into batches for the index, without redacted ones, which nobody may find."""
-    parts = (item for item in texts.items() if item[0] != REDACTED_HASH)
-    while part := dict(islice(parts, _AT_ONCE)):
-        yield kind, part
+    public_texts = (item for item in texts.items() if item[0] != REDACTED_HASH)
+    while batch := dict(islice(public_texts, _AT_ONCE)):
+        yield kind, batch
 
 
 def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
@@ -302,24 +321,24 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
 
     Only the cursors that moved last are compared; None if no cursor shares a past with `tip`.
     """
-    cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
+    cursor_commits = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
     depth_by_commit = {
-        c.id: depth for depth, c in enumerate(islice(history.log(tip), _MAX_COMMITS))
+        commit.id: depth for depth, commit in enumerate(islice(history.log(tip), _MAX_COMMITS))
     }
-    distances: list[tuple[int, CommitId]] = []
-    for commit in cursors[:_MAX_CURSORS]:
+    distances_to_commits: list[tuple[int, CommitId]] = []
+    for cursor_commit in cursor_commits[:_MAX_CURSORS]:
         try:
-            past = enumerate(islice(history.log(commit), _MAX_COMMITS))
-            distances.extend(
+            numbered_past = enumerate(islice(history.log(cursor_commit), _MAX_COMMITS))
+            distances_to_commits.extend(
                 islice(
                     (
-                        (distance + depth_by_commit[c.id], commit)
-                        for distance, c in past
-                        if c.id in depth_by_commit
+                        (distance + depth_by_commit[commit.id], cursor_commit)
+                        for distance, commit in numbered_past
+                        if commit.id in depth_by_commit
                     ),
                     1,
                 )
             )
         except NotFound:  # compaction has removed the commit
             continue
-    return min(distances)[1] if distances else None
+    return min(distances_to_commits)[1] if distances_to_commits else None

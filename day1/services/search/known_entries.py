@@ -27,11 +27,11 @@ _MAX_KEPT = 30_000
 _MAX_TABLE = 200_000
 """Rows of a state up to which all are read into a table; each takes some 70 bytes."""
 _LOOKUPS = 3
-"""To read all rows costs as much as to ask SQL about one text for so many rows."""
+"""Number of rows that are read in the time of one lookup of a text by SQL."""
 _MAX_DIFFERING = 10
-"""A table is kept while at most one text in so many of its texts differs."""
+"""A table is kept while at most one in this many of its texts differs from the state."""
 _UNKNOWN = -(2**63)
-"""Stands for the time of a row that does not say when it happened."""
+"""The stored time of a row that does not say when it happened."""
 
 
 class EntryTable:
@@ -46,30 +46,34 @@ class EntryTable:
         Raises:
             IndexLost: the index was damaged.
         """
-        listed = [row for row in rows if row[1] != REDACTED_HASH]
-        text_by_hash = index.words.known(kind, [str(row[1]) for row in listed])
-        numbered = [
-            (text, row) for row in listed if (text := text_by_hash.get(str(row[1]))) is not None
+        unredacted_rows = [row for row in rows if row[1] != REDACTED_HASH]
+        text_id_by_hash = index.words.known(kind, [str(row[1]) for row in unredacted_rows])
+        text_ids_and_rows = [
+            (text_id, row)
+            for row in unredacted_rows
+            if (text_id := text_id_by_hash.get(str(row[1]))) is not None
         ]
-        numbered.sort(key=lambda each: each[0])
+        text_ids_and_rows.sort(key=lambda each: each[0])
         self._texts = array("q")
         self._times = array("q")
         """Of each row: when it was created, and when it happened."""
         self._id_ends = array("q", [0])
         self._codes = array("q")
-        codes: dict[tuple[object, ...], int] = {}
-        ids = []
-        for text, row in numbered:
-            entry = entry_of(kind, row, text)
+        code_by_shared_values: dict[tuple[object, ...], int] = {}
+        row_ids = []
+        for text_id, row in text_ids_and_rows:
+            entry = entry_of(kind, row, text_id)
             happened_at = _UNKNOWN if entry.happened_at is None else entry.happened_at
-            shared = (entry.facets, entry.writer, entry.ends)
-            self._texts.append(text)
+            shared_values = (entry.facets, entry.writer, entry.ends)
+            self._texts.append(text_id)
             self._times.extend((entry.created_at, happened_at))
-            self._codes.append(codes.setdefault(shared, len(codes)))
+            self._codes.append(
+                code_by_shared_values.setdefault(shared_values, len(code_by_shared_values))
+            )
             self._id_ends.append(self._id_ends[-1] + len(entry.row_id))
-            ids.append(entry.row_id)
-        self._ids = "".join(ids)
-        self._shared = list(codes)
+            row_ids.append(entry.row_id)
+        self._ids = "".join(row_ids)
+        self._shared = list(code_by_shared_values)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -81,17 +85,17 @@ class EntryTable:
 
     def of(self, text: TextId) -> list[Entry]:
         """Return the entries of a text."""
-        place, entries = bisect_left(self._texts, text), []
-        while place < len(self._texts) and self._texts[place] == text:
-            created_at, happened_at = self._times[2 * place : 2 * place + 2]
-            happened = None if happened_at == _UNKNOWN else happened_at
-            when = created_at if happened is None else happened
-            row_id = self._ids[self._id_ends[place] : self._id_ends[place + 1]]
-            facets, writer, ends = self._shared[self._codes[place]]
+        position, entries = bisect_left(self._texts, text), []
+        while position < len(self._texts) and self._texts[position] == text:
+            created_at, stored_happened_at = self._times[2 * position : 2 * position + 2]
+            happened_at = None if stored_happened_at == _UNKNOWN else stored_happened_at
+            when = created_at if happened_at is None else happened_at
+            row_id = self._ids[self._id_ends[position] : self._id_ends[position + 1]]
+            facets, writer, ends = self._shared[self._codes[position]]
             entries.append(
-                Entry(row_id, text, created_at, happened, when, facets, writer, ends)  # type: ignore[arg-type]  # as they were put in
+                Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # as they were put in
             )
-            place += 1
+            position += 1
         return entries
 
 
@@ -123,23 +127,25 @@ class KnownEntries:
     ) -> dict[TextId, list[Entry]]:
         """Return the entries of each text at the state of `reading`, which this one is at."""
         entries_by_text: dict[TextId, list[Entry]] = {}
-        missing = []
-        table, differing = self._table, self._differing
-        for text in texts:
-            kept = self._kept.get(text)
-            if kept is not None:
-                entries_by_text[text] = kept
-            elif table is not None and table.knows(text) and text not in differing:
-                entries_by_text[text] = table.of(text)
+        missing_text_ids = []
+        table, differing_text_ids = self._table, self._differing
+        for text_id in texts:
+            kept_entries = self._kept.get(text_id)
+            if kept_entries is not None:
+                entries_by_text[text_id] = kept_entries
+            elif table is not None and table.knows(text_id) and text_id not in differing_text_ids:
+                entries_by_text[text_id] = table.of(text_id)
             else:
-                missing.append(text)
-        if missing:
-            fresh = self._read(missing, reading, index)
-            self._asked += len(missing)
-            if len(self._kept) + len(fresh) > _MAX_KEPT:
+                missing_text_ids.append(text_id)
+        if missing_text_ids:
+            read_entries_by_text = self._read(missing_text_ids, reading, index)
+            self._asked += len(missing_text_ids)
+            if len(self._kept) + len(read_entries_by_text) > _MAX_KEPT:
                 self._kept.clear()
-            self._kept.update(fresh)
-            entries_by_text |= {text: fresh.get(text, []) for text in missing}
+            self._kept.update(read_entries_by_text)
+            entries_by_text |= {
+                text_id: read_entries_by_text.get(text_id, []) for text_id in missing_text_ids
+            }
         return entries_by_text
 
     def _read(
@@ -147,38 +153,44 @@ class KnownEntries:
     ) -> dict[TextId, list[Entry]]:
         """Ask SQL about texts; those that the index does not have yet are left out."""
         hash_by_text = index.words.hashes(self.kind, texts)
-        by_text: dict[TextId, list[Entry]] = {text: [] for text in hash_by_text}
-        text_by_hash = {content_hash: number for number, content_hash in hash_by_text.items()}
-        among = {**self._view_query.among, "content_hash": [*text_by_hash]}
-        query = replace(self._view_query, among=among)
+        entries_by_text: dict[TextId, list[Entry]] = {text_id: [] for text_id in hash_by_text}
+        text_id_by_hash = {
+            content_hash: hashed_text_id for hashed_text_id, content_hash in hash_by_text.items()
+        }
+        conditions = {**self._view_query.among, "content_hash": [*text_id_by_hash]}
+        query = replace(self._view_query, among=conditions)
         for row in reading.scan(self.kind, columns_of(self.kind), query):
-            text = text_by_hash[str(row[1])]
-            by_text[text].append(entry_of(self.kind, row, text))
-        return by_text
+            text_id = text_id_by_hash[str(row[1])]
+            entries_by_text[text_id].append(entry_of(self.kind, row, text_id))
+        return entries_by_text
 
     def fill(self, reading: Reading, index: Index, rows: int) -> None:
         """Read all of the state's rows into a table if that costs no more than was spent."""
         if self._table is None and rows <= _MAX_TABLE and self._asked * _LOOKUPS > rows:
-            scanned = reading.scan(self.kind, columns_of(self.kind), self._view_query)
-            self._table, self._differing = EntryTable(self.kind, scanned, index), frozenset()
+            all_rows = reading.scan(self.kind, columns_of(self.kind), self._view_query)
+            self._table, self._differing = EntryTable(self.kind, all_rows, index), frozenset()
 
     def at(self, reading: Reading, history: History, index: Index) -> KnownEntries:
         """Return what is known of the state of `reading`, which may be of another branch."""
-        state = reading.state
-        if state == self._state:
+        current_state = reading.state
+        if current_state == self._state:
             return self
-        moved = KnownEntries(self.kind, self._view_query)
-        moved._state, moved._asked = state, self._asked
-        moved._pending = self._texts(self._pending_hashes(reading), index)
-        changed = self._changed(reading, history, index)
-        if changed is None:
-            return moved
-        new = changed | self._pending | moved._pending
-        moved._kept = {t: rows for t, rows in self._kept.copy().items() if t not in new}
-        differing = self._differing | new
-        if self._table is not None and len(differing) * _MAX_DIFFERING <= len(self._table):
-            moved._table, moved._differing = self._table, differing
-        return moved
+        moved_entries = KnownEntries(self.kind, self._view_query)
+        moved_entries._state, moved_entries._asked = current_state, self._asked
+        moved_entries._pending = self._texts(self._pending_hashes(reading), index)
+        changed_text_ids = self._changed(reading, history, index)
+        if changed_text_ids is None:
+            return moved_entries
+        changed_or_pending_ids = changed_text_ids | self._pending | moved_entries._pending
+        moved_entries._kept = {
+            text_id: entries
+            for text_id, entries in self._kept.copy().items()
+            if text_id not in changed_or_pending_ids
+        }
+        differing_text_ids = self._differing | changed_or_pending_ids
+        if self._table is not None and len(differing_text_ids) * _MAX_DIFFERING <= len(self._table):
+            moved_entries._table, moved_entries._differing = self._table, differing_text_ids
+        return moved_entries
 
     def _changed(
         self, reading: Reading, history: History, index: Index
@@ -191,15 +203,17 @@ class KnownEntries:
         changes = changes_between(history, self._state.tip, reading.tip)
         if changes is None:
             return None
-        every = [change for of_table in changes.values() for change in of_table]
-        if any(is_secret(change.before) != is_secret(change.after) for change in every):
+        all_changes = [change for table_changes in changes.values() for change in table_changes]
+        if any(is_secret(change.before) != is_secret(change.after) for change in all_changes):
             return None  # rows that were made of these are shown or hidden too
-        sides = (
-            side
+        row_versions = (
+            row_version
             for change in changes.get(self.kind.table, [])
-            for side in (change.before, change.after)
+            for row_version in (change.before, change.after)
         )
-        return self._texts((str(row["content_hash"]) for row in sides if row is not None), index)
+        return self._texts(
+            (str(row["content_hash"]) for row in row_versions if row is not None), index
+        )
 
     def _pending_hashes(self, reading: Reading) -> list[str]:
         """Return the content hashes of the rows that are not committed yet."""

@@ -45,9 +45,11 @@ class LiveQuery:
 
     def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
-        order = list(dict.fromkeys(texts))
-        by_text = self._known.of(order, self._reading, self._index)
-        return among(row_filter, chain.from_iterable(by_text[text] for text in order))
+        text_ids = list(dict.fromkeys(texts))
+        entries_by_text = self._known.of(text_ids, self._reading, self._index)
+        return among(
+            row_filter, chain.from_iterable(entries_by_text[text_id] for text_id in text_ids)
+        )
 
     def sample(self, limit: int) -> list[TextId]:
         """Return the texts of the newest rows, as a sample."""
@@ -62,28 +64,31 @@ class LiveQuery:
         with near numbers.
         """
         clusters = _clusters(entries, 4 * distance)
-        text_ranges = [
-            range(c[0].text - 2 * distance, c[-1].text + 2 * distance + 1) for c in clusters
+        text_id_ranges = [
+            range(cluster[0].text - 2 * distance, cluster[-1].text + 2 * distance + 1)
+            for cluster in clusters
         ]
-        near_entries = self.entries(chain.from_iterable(text_ranges), self._all)
+        near_entries = self.entries(chain.from_iterable(text_id_ranges), self._all)
         runs: list[list[Entry]] = []
-        for cluster, texts in zip(clusters, text_ranges, strict=True):
-            order = WritingOrder()
-            order.add(entry for entry in near_entries if entry.text in texts)
-            runs += order.around(cluster, distance)
+        for cluster, text_id_range in zip(clusters, text_id_ranges, strict=True):
+            writing_order = WritingOrder()
+            writing_order.add(entry for entry in near_entries if entry.text in text_id_range)
+            runs += writing_order.around(cluster, distance)
         return runs
 
     def beside(self, limit: int) -> list[tuple[TextId, TextId]]:
         """Return the texts of pairs of consecutive rows among the newest `limit` rows."""
         query = Query(limit=limit, descending=True)
         rows = self._reading.scan(self.kind, columns_of(self.kind), query)
-        numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
-        order = WritingOrder()
-        numbered_rows = ((row, numbers.get(str(row[1]))) for row in rows)
-        order.add(
-            entry_of(self.kind, row, number) for row, number in numbered_rows if number is not None
+        text_id_by_hash = self._index.words.known(self.kind, [str(row[1]) for row in rows])
+        writing_order = WritingOrder()
+        rows_with_text_id = ((row, text_id_by_hash.get(str(row[1]))) for row in rows)
+        writing_order.add(
+            entry_of(self.kind, row, text_id)
+            for row, text_id in rows_with_text_id
+            if text_id is not None
         )
-        return order.pairs(limit)
+        return writing_order.pairs(limit)
 
 
 def _clusters(entries: Iterable[Entry], gap: int) -> list[list[Entry]]:

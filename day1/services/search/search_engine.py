@@ -91,8 +91,8 @@ class SearchEngine:
             EmbedderUnavailable: there is no model.
             IndexBehind: the index cannot be written now.
         """
-        seconds = self.embedding_s
-        passages = 0 if seconds == 0 else self.embedded_at_once
-        is_time_over = None if seconds is None else TimeBudget(seconds)
-        limit = None if all_of_them else passages
-        embed_pending(self.index, embedder, limit, first, is_time_over)
+        max_seconds = self.embedding_s
+        passage_limit = 0 if max_seconds == 0 else self.embedded_at_once
+        is_time_over = None if max_seconds is None else TimeBudget(max_seconds)
+        embed_limit = None if all_of_them else passage_limit
+        embed_pending(self.index, embedder, embed_limit, first, is_time_over)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ReadHits = Callable[["Reading", Sequence[Filter], Iterable[str]], dict[str, Row]]
-"""Reads the rows of hits, by id, as `shown_rows` does."""
+"""A function that reads the rows of hits, by id, as `shown_rows` does."""
 
 
 def search(
@@ -77,8 +77,8 @@ def search(
         UnknownBranch, NotFound: there is no such state.
     """
     notes: list[str] = []
-    running = object()
-    engine.running.add(running)
+    search_marker = object()
+    engine.running.add(search_marker)
     try:
         try:
             answer = _Search(engine, ref, branch_id, request, read_hits).run()
@@ -88,15 +88,15 @@ def search(
         if engine.fallback_index.held is not None:
             engine.fallback_index.give_back()
     except (IndexBehind, IndexLost) as error:
-        code = error.details.get("engine_code") or error.code
-        log.warning("the index cannot be used: %s", code)
-        notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
+        error_code = error.details.get("engine_code") or error.code
+        log.warning("the index cannot be used: %s", error_code)
+        notes = [f"the index cannot be used ({error_code}): only words were searched, in memory"]
         index, views = engine.fallback_index.take(engine.index)
-        in_memory = replace(engine, index=index, views=views)
-        by_words_alone = replace(request, mode="keyword")
-        answer = _Search(in_memory, ref, branch_id, by_words_alone, read_hits).run()
+        in_memory_engine = replace(engine, index=index, views=views)
+        keyword_request = replace(request, mode="keyword")
+        answer = _Search(in_memory_engine, ref, branch_id, keyword_request, read_hits).run()
     finally:
-        engine.running.discard(running)
+        engine.running.discard(search_marker)
     return replace(answer, notes=[*notes, *answer.notes])
 
 
@@ -136,14 +136,14 @@ class _Search:
             with self._engine.store.reading(self._ref) as reading:
                 self._follow(reading)
                 is_indexed = self._ref.until is not None  # a past state does not change
-                prepared = self._reduced(reading, embedder)
-            self._embed(embedder, prepared)
+                prepared_query = self._reduced(reading, embedder)
+            self._embed(embedder, prepared_query)
         with self._engine.store.reading(self._ref) as reading:
             if not is_indexed:
                 self._follow(reading)
-            generation = self._index.generation()
+            index_generation = self._index.generation()
             hits = self._find(reading)
-            if self._index.generation() != generation:
+            if self._index.generation() != index_generation:
                 raise IndexLost("Another process replaced the index meanwhile; search again.")
             if not hits:
                 self._notes |= dict.fromkeys(empty_spaces(reading, self._request.spaces))
@@ -165,21 +165,21 @@ class _Search:
         history = self._engine.history
         try:
             if self._live_id is not None:
-                state = Cursor(reading.tip, reading.pending.newest)
-                if self._index.words.cursor(self._live_id) == state:
+                current_cursor = Cursor(reading.tip, reading.pending.newest)
+                if self._index.words.cursor(self._live_id) == current_cursor:
                     return  # the usual case
             if self._ref.until is None or self._ref.branch is None or not reading.tip:
-                complete = catch_up(reading, history, self._index, self._live_id, within_s)
+                is_complete = catch_up(reading, history, self._index, self._live_id, within_s)
             else:
-                live = Ref(branch=self._ref.branch)
-                whole = live if reading.pending.count else Ref(commit=reading.tip)
+                live_ref = Ref(branch=self._ref.branch)
+                past_ref = live_ref if reading.pending.count else Ref(commit=reading.tip)
                 store, index = self._engine.store, self._index
-                with store.reading(whole) as past, store.reading(live) as now:
-                    complete = catch_up_past(past, now, history, index, within_s)
+                with store.reading(past_ref) as past_state, store.reading(live_ref) as live_state:
+                    is_complete = catch_up_past(past_state, live_state, history, index, within_s)
         except IndexBehind as error:
             log.warning("the index is not up to date: %s", error.details.get("engine_code"))
-            complete = False
-        if not complete:
+            is_complete = False
+        if not is_complete:
             self._note(lag_note(self._index))
 
     @contextmanager
@@ -196,8 +196,8 @@ class _Search:
             ):
                 self._is_large = True
                 history, index = self._engine.history, self._index
-                known = self._engine.views.large(reading, self._ref, row_filter, history, index)
-                yield LiveQuery(row_filter, reading, index, row_count, known)
+                entries = self._engine.views.large(reading, self._ref, row_filter, history, index)
+                yield LiveQuery(row_filter, reading, index, row_count, entries)
                 return
         with self._view(reading, row_filter) as view:
             yield view
@@ -231,11 +231,11 @@ class _Search:
         """
         query, index = self._request.query, self._index
         usual_by_filter = {filter_key(f): self._usual(reading, f, embedder) for f in self._filters}
-        self._order_matters = {key: judged.ordered for key, (_, judged) in usual_by_filter.items()}
-        _, largest = max(usual_by_filter.values(), key=itemgetter(0), default=(0, Usual()))
-        names = frozenset().union(*(judged.names for _, judged in usual_by_filter.values()))
-        terms = _terms(embedding_query(query, largest.common), query)
-        prepared = AskedQuery(terms, embedding_query(query, largest.openers | names), names)
+        self._order_matters = {key: usual.ordered for key, (_, usual) in usual_by_filter.items()}
+        _, largest_usual = max(usual_by_filter.values(), key=itemgetter(0), default=(0, Usual()))
+        names = frozenset().union(*(usual.names for _, usual in usual_by_filter.values()))
+        terms = _terms(embedding_query(query, largest_usual.common), query)
+        prepared = AskedQuery(terms, embedding_query(query, largest_usual.openers | names), names)
         if terms and index.vectors.pending(embedder):
             for row_filter in self._filters:
                 with self._visible(reading, row_filter) as visible:
@@ -245,18 +245,20 @@ class _Search:
 
     def _usual(self, reading: Reading, row_filter: Filter, embedder: Embedder) -> tuple[int, Usual]:
         """Count the rows that a filter searches, and find what is usual in them."""
-        state = state_of(reading, self._ref)
+        state_key = state_of(reading, self._ref)
         with self._visible(reading, row_filter) as visible:
-            return len(visible), self._engine.common_words.at(state, visible, self._index, embedder)
+            return len(visible), self._engine.common_words.at(
+                state_key, visible, self._index, embedder
+            )
 
     def _embed(self, embedder: Embedder, prepared: AskedQuery) -> None:
         try:
-            vector = self._engine.query_vectors.of(
+            query_vector = self._engine.query_vectors.of(
                 embedder, prepared.embedded, self._request.vector
             )
-            self._asked, self._query_vector = prepared, QueryVector(embedder, vector)
-            first = EmbedFirst(self._embed_first, prepared.terms)
-            self._engine.embed_waiting(embedder, first, all_of_them=self._request.wait)
+            self._asked, self._query_vector = prepared, QueryVector(embedder, query_vector)
+            embed_first = EmbedFirst(self._embed_first, prepared.terms)
+            self._engine.embed_waiting(embedder, embed_first, all_of_them=self._request.wait)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:
@@ -267,16 +269,16 @@ class _Search:
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
-        found: dict[str, Found] = {}
+        found_by_id: dict[str, Found] = {}
         kinds = list(dict.fromkeys(row_filter.kind for row_filter in self._filters))
         for row_filter in self._filters:
             candidates = self._candidates(reading, row_filter)
             self._missing += candidates.missing
             if self._is_large and self._query_vector is not None:
-                problem = self._index.vectors.trouble()
-                if problem:
-                    self._note(problem)
-            found |= {
+                vector_problem = self._index.vectors.trouble()
+                if vector_problem:
+                    self._note(vector_problem)
+            found_by_id |= {
                 candidate.row_id: Found(
                     candidate, row_filter.kind, candidates.texts[candidate.row_id]
                 )
@@ -286,35 +288,35 @@ class _Search:
         def read(row_ids: Sequence[str]) -> dict[str, str]:
             texts: dict[TextId, str] = {}
             for kind in kinds:
-                texts_of_kind = [found[i].text for i in row_ids if found[i].kind is kind]
-                texts |= self._index.words.texts(kind, texts_of_kind)
-            return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
+                text_ids = [found_by_id[i].text for i in row_ids if found_by_id[i].kind is kind]
+                texts |= self._index.words.texts(kind, text_ids)
+            return {i: texts[found_by_id[i].text] for i in row_ids if found_by_id[i].text in texts}
 
         question = replace(self._question(), votes=self._engine.votes())
-        best, rows = best_rows(
-            [f.candidate for f in found.values()],
+        best_scored, row_by_id = best_rows(
+            [found_row.candidate for found_row in found_by_id.values()],
             self._request.limit,
             lambda candidates, limit: rank(candidates, question, limit, read),
             partial(self._read_hits, reading, self._filters),
         )
-        passages: dict[TextId, int] = {}
-        vector, vectors = self._query_vector, self._index.vectors
+        passage_by_text: dict[TextId, int] = {}
+        vector, vector_index = self._query_vector, self._index.vectors
         if vector is not None:
             for kind in kinds:
                 texts = [
-                    found[scored.row_id].text
-                    for scored in best
-                    if found[scored.row_id].kind is kind
+                    found_by_id[scored.row_id].text
+                    for scored in best_scored
+                    if found_by_id[scored.row_id].kind is kind
                 ]
-                passages |= vectors.best_passages(vector.embedder, vector.vector, texts)
+                passage_by_text |= vector_index.best_passages(vector.embedder, vector.vector, texts)
         return [
             self._hit(
-                rows[scored.row_id],
+                row_by_id[scored.row_id],
                 scored,
-                found[scored.row_id].kind,
-                passages.get(found[scored.row_id].text),
+                found_by_id[scored.row_id].kind,
+                passage_by_text.get(found_by_id[scored.row_id].text),
             )
-            for scored in best
+            for scored in best_scored
         ]
 
     def _question(self) -> Question:
@@ -325,8 +327,8 @@ class _Search:
         query = self._candidate_query(reading, row_filter, self._asked)
         with self._visible(reading, row_filter) as visible:
             if visible.unindexed:
-                count = f"{visible.unindexed} of the {row_filter.kind.table}"
-                self._note(f"not in the index yet: {count}; search again later to find them")
+                count_phrase = f"{visible.unindexed} of the {row_filter.kind.table}"
+                self._note(f"not in the index yet: {count_phrase}; search again later to find them")
             return candidates(query, visible)
 
     def _candidate_query(
@@ -349,8 +351,8 @@ class _Search:
         passage = None
         if number is not None and embedder is not None:
             passage = passage_at(embedder.passages(text), text, number)
-        whole = FoundText(text, passage)
-        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, whole, part_in(row))
+        found_text = FoundText(text, passage)
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, found_text, part_in(row))
 
 
 def _terms(question: str, whole: str) -> list[str]:
@@ -360,33 +362,34 @@ def _terms(question: str, whole: str) -> list[str]:
 
 def _filters(request: SearchRequest, now: int) -> list[Filter]:
     """Build one filter for each space and each kind that can have matching rows."""
-    event, inactive = request.as_of_event, request.include_inactive
-    present = event if event is not None else None if inactive else now
-    until = [end for end in (request.before, event) if end is not None]
-    window = (request.after, min(until, default=None))
-    equal = dict(request.equal)
+    as_of, inactive = request.as_of_event, request.include_inactive
+    true_at = as_of if as_of is not None else None if inactive else now
+    upper_limits = [end for end in (request.before, as_of) if end is not None]
+    window = (request.after, min(upper_limits, default=None))
+    conditions = dict(request.equal)
     if request.category is not None:
-        equal["category"] = request.category
+        conditions["category"] = request.category
     filters = []
     for table in dict.fromkeys(request.kinds):
         kind = BY_TABLE.get(table)
         if kind is None or kind.text is None:
-            searched = [kind.table for kind in KINDS if kind.text]
+            text_tables = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(
-                f"{table!r} has no text to search: name {', '.join(searched)}.", kinds=searched
+                f"{table!r} has no text to search: name {', '.join(text_tables)}.",
+                kinds=text_tables,
             )
         if request.spaces and "space" not in kind.column:
             if request.messages is not None:
-                only = request.messages
-                filters.append(Filter(kind, inactive, after=window[0], before=window[1], only=only))
+                ids = request.messages
+                filters.append(Filter(kind, inactive, after=window[0], before=window[1], only=ids))
             continue
-        needed = equal.keys()
-        if not needed <= {*kind.facets, *SCOPES} & kind.column.keys():
+        required_columns = conditions.keys()
+        if not required_columns <= {*kind.facets, *SCOPES} & kind.column.keys():
             continue
-        scope = {name: cell for name, cell in equal.items() if name in SCOPES}
-        facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-        base = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
-        base = replace(base, only=request.only, alive_at=now, present_at=present)
-        in_spaces = [{**scope, "space": space} for space in dict.fromkeys(request.spaces)]
-        filters += [replace(base, scope=space_scope) for space_scope in in_spaces or [scope]]
+        scope = {name: cell for name, cell in conditions.items() if name in SCOPES}
+        facets = {name: cell for name, cell in conditions.items() if name not in SCOPES}
+        base = Filter(kind, inactive, facets, *window, scope, request.among, as_of is not None)
+        base = replace(base, only=request.only, alive_at=now, present_at=true_at)
+        space_scopes = [{**scope, "space": space} for space in dict.fromkeys(request.spaces)]
+        filters += [replace(base, scope=space_scope) for space_scope in space_scopes or [scope]]
     return filters

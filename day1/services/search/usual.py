@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SAMPLE_SIZE = 400
 """Number of texts, and of pairs, in a sample; it estimates a share of 25 % to within 2 %."""
 _STATES_JUDGED = 400
-"""States whose usual words and names are cached, at most; then the cache is emptied."""
+"""Maximum number of states whose usual words are cached; then the cache is emptied."""
 _MIN_PAIRS = 50
 _MIN_COSINE_GAIN = 0.04
 """Order matters if the mean cosine of consecutive memories exceeds that of any two by this.
@@ -57,17 +57,17 @@ class UsualCache:
 
         A new sample is taken when the number of rows has changed by a tenth.
         """
-        key, rows = (*state, *visible.key), len(visible)
-        judgement = self._known.get(key)
-        is_new = judgement is None or abs(judgement.rows - rows) * 10 > judgement.rows
-        if judgement is None or is_new:
+        judgement_key, row_count = (*state, *visible.key), len(visible)
+        judgement = self._known.get(judgement_key)
+        needs_sample = judgement is None or abs(judgement.rows - row_count) * 10 > judgement.rows
+        if judgement is None or needs_sample:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
-            texts = index.words.texts(visible.kind, visible.sample(_SAMPLE_SIZE))
-            judgement = _Judged(rows, usual(list(texts.values())), is_final=False)
+            text_by_id = index.words.texts(visible.kind, visible.sample(_SAMPLE_SIZE))
+            judgement = _Judged(row_count, usual(list(text_by_id.values())), is_final=False)
         if not judgement.is_final:
-            judgement = _with_order(judgement, visible, index, embedder, by_words=is_new)
-            self._known[key] = judgement
+            judgement = _with_order(judgement, visible, index, embedder, by_words=needs_sample)
+            self._known[judgement_key] = judgement
         return judgement.usual
 
 
@@ -84,27 +84,32 @@ def _with_order(
     Their vectors tell, or their words if too few have a vector and `by_words`.
     """
     names, is_ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
-    pairs = visible.beside(_SAMPLE_SIZE)
-    content_by_text = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
-    pairs = [pair for pair in pairs if content_by_text.keys() >= set(pair)]
-    if len(pairs) < _MIN_PAIRS:
+    text_id_pairs = visible.beside(_SAMPLE_SIZE)
+    content_by_text = index.words.texts(
+        visible.kind, [text_id for pair in text_id_pairs for text_id in pair]
+    )
+    text_id_pairs = [pair for pair in text_id_pairs if content_by_text.keys() >= set(pair)]
+    if len(text_id_pairs) < _MIN_PAIRS:
         is_ordered = False
     else:
         name_by_text = {
-            number: name
-            for number, content in content_by_text.items()
+            named_text_id: name
+            for named_text_id, content in content_by_text.items()
             if (name := subject(content)) in names
         }
-        pairs_apart = _apart(pairs, name_by_text)
+        id_pairs_apart = _apart(text_id_pairs, name_by_text)
         cosines, cosines_apart = (
-            index.vectors.likeness(embedder, text_pairs) for text_pairs in (pairs, pairs_apart)
+            index.vectors.likeness(embedder, compared_pairs)
+            for compared_pairs in (text_id_pairs, id_pairs_apart)
         )
         if min(len(cosines), len(cosines_apart)) >= _MIN_PAIRS:
             is_ordered = fmean(cosines) - fmean(cosines_apart) > _MIN_COSINE_GAIN
         else:
             is_final = False
             is_ordered = (
-                _share_words(pairs, pairs_apart, content_by_text, names) if by_words else is_ordered
+                _share_words(text_id_pairs, id_pairs_apart, content_by_text, names)
+                if by_words
+                else is_ordered
             )
     return _Judged(judgement.rows, replace(judgement.usual, ordered=is_ordered), is_final)
 
@@ -117,13 +122,17 @@ def _apart(
     Both followers begin with the same name: if two speakers take turns, memories of the same
     speaker are similar because of the name.
     """
-    followers_by_name: dict[str | None, list[TextId]] = {}
-    for _, second in pairs:
-        followers_by_name.setdefault(name_by_text.get(second), []).append(second)
-    half_apart_by_name = {
-        name: chain(texts[len(texts) // 2 :], texts) for name, texts in followers_by_name.items()
+    follower_ids_by_name: dict[str | None, list[TextId]] = {}
+    for _, follower_id in pairs:
+        follower_ids_by_name.setdefault(name_by_text.get(follower_id), []).append(follower_id)
+    distant_followers_by_name = {
+        name: chain(follower_ids[len(follower_ids) // 2 :], follower_ids)
+        for name, follower_ids in follower_ids_by_name.items()
     }
-    return [(first, next(half_apart_by_name[name_by_text.get(second)])) for first, second in pairs]
+    return [
+        (leader_id, next(distant_followers_by_name[name_by_text.get(follower_id)]))
+        for leader_id, follower_id in pairs
+    ]
 
 
 def _share_words(
@@ -134,8 +143,8 @@ def _share_words(
 ) -> bool:
     """Whether consecutive memories share more words than any two do."""
     text_pairs = [
-        (content_by_text[first], content_by_text[second])
-        for first, second in chain(pairs, pairs_apart)
+        (content_by_text[first_id], content_by_text[second_id])
+        for first_id, second_id in chain(pairs, pairs_apart)
     ]
     similarities = likeness_by_words(text_pairs, names)
     return fmean(similarities[: len(pairs)]) - fmean(similarities[len(pairs) :]) > _MIN_WORD_GAIN

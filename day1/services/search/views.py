@@ -35,9 +35,9 @@ _MAX_VIEWS = 500
 _MAX_LARGE_STATES = 8
 """Maximum number of large states of which entries are known."""
 _SMALL_SCOPE = 10
-"""A scope is small if its rows are at most so many times the maximum of candidates."""
+"""A scope is small if it has at most this many times as many rows as a search has candidates."""
 _STATES_COUNTED = 400
-"""States whose number of rows is cached, at most; then the cache is emptied."""
+"""Maximum number of states whose row count is cached; then the cache is emptied."""
 _ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]
@@ -56,11 +56,11 @@ def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
     if row_filter.only is not None:
         entries_left = [entry for entry in entries_left if entry.row_id in row_filter.only]
     for name, cell in row_filter.equal.items():
-        facet = row_filter.kind.facets.index(name)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] == cell]
+        position = row_filter.kind.facets.index(name)
+        entries_left = [entry for entry in entries_left if entry.facets[position] == cell]
     for name, cells in row_filter.among.items():
-        facet, allowed = row_filter.kind.facets.index(name), frozenset(cells)
-        entries_left = [entry for entry in entries_left if entry.facets[facet] in allowed]
+        position, allowed_cells = row_filter.kind.facets.index(name), frozenset(cells)
+        entries_left = [entry for entry in entries_left if entry.facets[position] in allowed_cells]
     if row_filter.after is not None:
         entries_left = [entry for entry in entries_left if entry.when >= row_filter.after]
     if row_filter.before is not None:
@@ -126,7 +126,7 @@ class CachedView:
 
     def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
-        rows = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+        rows = (self._rows[row_id] for text in texts for row_id in self._by_text.get(text, ()))
         return among(row_filter, rows)
 
     def texts(self, row_filter: Filter) -> Sequence[TextId]:
@@ -150,8 +150,8 @@ class CachedView:
 
     def sample(self, limit: int) -> list[TextId]:
         """Sample texts evenly from the view."""
-        texts = list(self._by_text)
-        return texts[:: len(texts) // limit + 1]
+        text_ids = list(self._by_text)
+        return text_ids[:: len(text_ids) // limit + 1]
 
     def around(self, entries: Iterable[Entry], distance: int) -> list[list[Entry]]:
         """Find rows written next to `entries`, as runs of consecutive rows (`WritingOrder`)."""
@@ -163,20 +163,20 @@ class CachedView:
 
     def copy(self) -> "CachedView":
         """Copy the view, so that the copy can be moved to another state."""
-        other = copy(self)
-        other.lock, other.readers = threading.Lock(), 0
-        other._rows, other._waiting = dict(self._rows), set(self._waiting)
-        other._ending = dict(self._ending)
-        other._by_text = {text: list(ids) for text, ids in self._by_text.items()}
-        other._texts, other._order = None, self._order.copy()
-        return other
+        clone = copy(self)
+        clone.lock, clone.readers = threading.Lock(), 0
+        clone._rows, clone._waiting = dict(self._rows), set(self._waiting)
+        clone._ending = dict(self._ending)
+        clone._by_text = {text_id: list(row_ids) for text_id, row_ids in self._by_text.items()}
+        clone._texts, clone._order = None, self._order.copy()
+        return clone
 
     def is_at(self, reading: Reading, index: Index) -> bool:
         """Whether the view is up to date with `reading`."""
         pending = reading.pending
-        position = (self._tip, self._oldest, self._newest)
-        whole = not self.unindexed or index.read_only
-        return whole and position == (reading.tip, pending.oldest, pending.newest)
+        state = (self._tip, self._oldest, self._newest)
+        is_complete = not self.unindexed or index.read_only
+        return is_complete and state == (reading.tip, pending.oldest, pending.newest)
 
     def advance(self, reading: Reading, history: History, index: Index) -> None:
         """Bring the view to the state of `reading`, reading only the differences."""
@@ -184,8 +184,8 @@ class CachedView:
         if self.unindexed and not index.read_only:
             self._tip = None
         if self._tip != reading.tip:
-            base, self._tip = self._tip, None  # no state, if this fails halfway
-            self._move(base, reading, history, index)
+            base_commit, self._tip = self._tip, None  # no state, if this fails halfway
+            self._move(base_commit, reading, history, index)
         elif pending.oldest != self._oldest:  # the pending rows are others now
             self._drop(self._waiting)
             self._waiting = set()
@@ -202,8 +202,8 @@ class CachedView:
         if changes is None or _shows_again(changes):
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
             self._ending, self._order = {}, WritingOrder()
-            rows = reading.scan(self.kind, self._columns, self._active)
-            self._put(rows, index)
+            row_values = reading.scan(self.kind, self._columns, self._active)
+            self._put(row_values, index)
             oldest, self._waiting = reading.pending.oldest, set()
             if oldest is not None:
                 self._waiting |= {e.row_id for e in self._rows.values() if e.created_at >= oldest}
@@ -212,19 +212,19 @@ class CachedView:
         self._drop(self._waiting)
         row_changes = changes.get(self.kind.table, [])
         self._drop(change.id for change in row_changes)
-        present = [change.after for change in row_changes if change.after is not None]
-        shown = [row for row in present if self._shows(row)]
-        derived = [str(row["id"]) for row in shown if self.kind is FACT and may_derive(row)]
+        rows_after = [change.after for change in row_changes if change.after is not None]
+        new_rows = [row for row in rows_after if self._shows(row)]
+        derived_ids = [str(row["id"]) for row in new_rows if self.kind is FACT and may_derive(row)]
         self._put(
             [
-                tuple(row[name] for name in self._columns)
-                for row in shown
-                if str(row["id"]) not in derived
+                tuple(row[column] for column in self._columns)
+                for row in new_rows
+                if str(row["id"]) not in derived_ids
             ],
             index,
         )
-        if derived:
-            query = replace(self._active, among={**self._active.among, "id": derived})
+        if derived_ids:
+            query = replace(self._active, among={**self._active.among, "id": derived_ids})
             self._put(reading.scan(self.kind, self._columns, query), index)
         self._waiting = set()
         if reading.pending.oldest is not None:
@@ -232,14 +232,14 @@ class CachedView:
 
     def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
         """Add the pending rows since an instant; rows of other spaces are few and dropped here."""
-        equal, column_count = dict(self._active.equal), len(self._columns)
-        space = (equal.pop("space"),) if "space" in equal else ()
-        query = replace(self._active, equal=equal, created_after=since)
-        columns = (*self._columns, "space") if space else self._columns
+        conditions, column_count = dict(self._active.equal), len(self._columns)
+        space_cell = (conditions.pop("space"),) if "space" in conditions else ()
+        query = replace(self._active, equal=conditions, created_after=since)
+        columns = (*self._columns, "space") if space_cell else self._columns
         tuples = reading.scan(self.kind, columns, query)
-        rows = [row[:column_count] for row in tuples if row[column_count:] == space]
-        self._put(rows, index)
-        self._waiting.update(str(row[0]) for row in rows)
+        pending_rows = [row[:column_count] for row in tuples if row[column_count:] == space_cell]
+        self._put(pending_rows, index)
+        self._waiting.update(str(row[0]) for row in pending_rows)
 
     def _shows(self, row: Row) -> bool:
         return (
@@ -249,29 +249,29 @@ class CachedView:
         )
 
     def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
-        text_by_hash: Mapping[Cell, TextId] = index.words.known(
+        text_id_by_hash: Mapping[Cell, TextId] = index.words.known(
             self.kind, [str(r[1]) for r in rows]
         )  # type: ignore[assignment]  # a hash is a cell
-        new: list[Entry] = []
+        new_entries: list[Entry] = []
         for row in rows:
             if row[1] == REDACTED_HASH:  # nobody may find it, and it is not indexed
                 continue
-            text = text_by_hash.get(row[1])
-            if text is None:
+            text_id = text_id_by_hash.get(row[1])
+            if text_id is None:
                 self.unindexed += 1
                 continue
-            entry = entry_of(self.kind, row, text)
+            entry = entry_of(self.kind, row, text_id)
             if entry.row_id in self._rows:
                 continue
             self._rows[entry.row_id] = entry
             if entry.ends != _ENDLESS:
                 self._ending[entry.row_id] = entry
-            new.append(entry)
-            ids = self._by_text.setdefault(text, [])
-            ids.append(entry.row_id)
-            if len(ids) == 1 and self._texts is not None:
-                self._texts.append(text)
-        self._order.add(new)
+            new_entries.append(entry)
+            row_ids = self._by_text.setdefault(text_id, [])
+            row_ids.append(entry.row_id)
+            if len(row_ids) == 1 and self._texts is not None:
+                self._texts.append(text_id)
+        self._order.add(new_entries)
 
     def _drop(self, ids: Iterable[str]) -> None:
         for row_id in ids:
@@ -280,9 +280,9 @@ class CachedView:
                 continue
             self._ending.pop(row_id, None)
             self._order.drop(entry)
-            ids_left = self._by_text[entry.text]
-            ids_left.remove(row_id)
-            if not ids_left:
+            remaining_ids = self._by_text[entry.text]
+            remaining_ids.remove(row_id)
+            if not remaining_ids:
                 del self._by_text[entry.text]
                 self._texts = None
 
@@ -310,27 +310,27 @@ class ViewCache:
     ) -> Iterator[CachedView]:
         """Lend the view of an open state, brought up to date; `ref` names the state."""
         with self._guard:
-            edition = index.edition()
-            self._check(edition)
-            key = (*state_of(reading, ref), *filter_key(row_filter))
-            view = self._views.pop(key, None)
-            view = self._views[key] = CachedView(row_filter) if view is None else view
+            index_edition = index.edition()
+            self._check(index_edition)
+            view_key = (*state_of(reading, ref), *filter_key(row_filter))
+            view = self._views.pop(view_key, None)
+            view = self._views[view_key] = CachedView(row_filter) if view is None else view
             while len(self._views) > 1 and self._full():
                 del self._views[next(iter(self._views))]
         with view.lock:
-            read = view.readers and not view.is_at(reading, index)
-            moved = view.copy() if read else view
-            moved.advance(reading, history, index)
-            moved.readers += 1
-            if read:
+            is_being_read = view.readers and not view.is_at(reading, index)
+            current_view = view.copy() if is_being_read else view
+            current_view.advance(reading, history, index)
+            current_view.readers += 1
+            if is_being_read:
                 with self._guard:
-                    if edition == self._edition:
-                        self._views[key] = moved
+                    if index_edition == self._edition:
+                        self._views[view_key] = current_view
         try:
-            yield moved
+            yield current_view
         finally:
-            with moved.lock:
-                moved.readers -= 1
+            with current_view.lock:
+                current_view.readers -= 1
 
     def large(
         self, reading: Reading, ref: Ref, row_filter: Filter, history: History, index: Index
@@ -339,22 +339,22 @@ class ViewCache:
 
         A branch that was not searched yet begins with what is known of another one.
         """
-        key = (*state_of(reading, ref), *filter_key(row_filter))
+        state_key = (*state_of(reading, ref), *filter_key(row_filter))
         with self._guard:
             self._check(index.edition())
-            earlier = self.large_states.pop(key, None)
-            if earlier is None and ref.branch is not None and ref.until is None:
-                of_other_branches = (e for k, e in self.large_states.items() if k[1:] == key[1:])
-                earlier = next((e for e in of_other_branches if e.has_table), None)
-        if earlier is None:
-            earlier = KnownEntries(row_filter.kind, row_filter.view_query)
-        entries = earlier.at(reading, history, index)
-        entries.fill(reading, index, self.row_count(reading, ref, row_filter.kind))
+            known_entries = self.large_states.pop(state_key, None)
+            if known_entries is None and ref.branch is not None and ref.until is None:
+                other_states = (e for k, e in self.large_states.items() if k[1:] == state_key[1:])
+                known_entries = next((e for e in other_states if e.has_table), None)
+        if known_entries is None:
+            known_entries = KnownEntries(row_filter.kind, row_filter.view_query)
+        entries_at_state = known_entries.at(reading, history, index)
+        entries_at_state.fill(reading, index, self.row_count(reading, ref, row_filter.kind))
         with self._guard:
-            self.large_states[key] = entries
+            self.large_states[state_key] = entries_at_state
             while len(self.large_states) > _MAX_LARGE_STATES:
                 self.large_states.popitem(last=False)
-        return entries
+        return entries_at_state
 
     def _check(self, edition: str) -> None:
         """Forget everything if the text numbers of the old views may be void."""
@@ -369,26 +369,26 @@ class ViewCache:
 
     def row_count(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """Return the number of visible rows of a kind; counted again when the state has moved."""
-        key = (*state_of(reading, ref), kind.table)
-        moved = (reading.tip, reading.pending)
-        counted = self._rows.get(key)
-        if counted is None or counted[0] != moved:
+        count_key = (*state_of(reading, ref), kind.table)
+        current_state = (reading.tip, reading.pending)
+        state_and_count = self._rows.get(count_key)
+        if state_and_count is None or state_and_count[0] != current_state:
             if len(self._rows) > _STATES_COUNTED:
                 self._rows.clear()
-            counted = self._rows[key] = moved, reading.count(kind)
-        return counted[1]
+            state_and_count = self._rows[count_key] = current_state, reading.count(kind)
+        return state_and_count[1]
 
     def scope_count(self, reading: Reading, ref: Ref, row_filter: Filter, row_count: int) -> int:
         """Return about how many of a kind's `row_count` rows are in the scope of a filter.
 
         They are counted again when the number of all rows has changed by a tenth.
         """
-        key = (*state_of(reading, ref), *filter_key(row_filter))
-        count_before, in_scope = self._rows.get(key, (0, 0))
-        if abs(row_count - count_before) * 10 > row_count:
-            in_scope = reading.count(row_filter.kind, row_filter.scope)
-            self._rows[key] = row_count, in_scope
-        return in_scope
+        count_key = (*state_of(reading, ref), *filter_key(row_filter))
+        row_count_before, scope_row_count = self._rows.get(count_key, (0, 0))
+        if abs(row_count - row_count_before) * 10 > row_count:
+            scope_row_count = reading.count(row_filter.kind, row_filter.scope)
+            self._rows[count_key] = row_count, scope_row_count
+        return scope_row_count
 
 
 def state_of(reading: Reading, ref: Ref) -> ViewKey:

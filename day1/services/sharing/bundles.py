@@ -51,10 +51,12 @@ def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) ->
         RequestReused: the request bundled something else.
     """
     bundle = plan_bundle(repo, source, new, now)
-    fields = {"name": new.name, "description": new.description, "source_branch": source.name}
-    earlier = made_by(repo.ledger, Bundle, bundle.id, **fields, verified_only=new.verified_only)
-    if earlier is not None:
-        return earlier
+    bundle_fields = {"name": new.name, "description": new.description, "source_branch": source.name}
+    earlier_bundle = made_by(
+        repo.ledger, Bundle, bundle.id, **bundle_fields, verified_only=new.verified_only
+    )
+    if earlier_bundle is not None:
+        return earlier_bundle
     add_bundle(repo, bundle)
     return bundle
 
@@ -66,19 +68,19 @@ def add_bundle(repo: Repository, bundle: Bundle) -> None:
 
 def plan_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) -> Bundle:
     """Build the record of a bundle of what a branch has now, and count its rows."""
-    commit = repo.store.commit_pending(source.name)
+    commit_id = repo.store.commit_pending(source.name)
     bundle = Bundle(
         id=repo.new_id("bundle", now),
         source_branch=source.name,
-        source_commit=commit,
-        commit=commit,
+        source_commit=commit_id,
+        commit=commit_id,
         sha256="",
         status="active",
         created_at=now,
         **(asdict(new) | counted({})),
     )
-    rows = without_private(_rows_of(repo, bundle))
-    return replace(bundle, sha256=digest(rows), **counted(rows))
+    rows_by_kind = without_private(_rows_of(repo, bundle))
+    return replace(bundle, sha256=digest(rows_by_kind), **counted(rows_by_kind))
 
 
 def _rows_of(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
@@ -98,8 +100,10 @@ def _rows_of(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
             after=bundle.after,
             before=bundle.before,
         )
-        rows = without_secrets(select_rows(reading, selection))
-    return rows if bundle.space is None else without_expired(rows, bundle.created_at)
+        rows_by_kind = without_secrets(select_rows(reading, selection))
+    return (
+        rows_by_kind if bundle.space is None else without_expired(rows_by_kind, bundle.created_at)
+    )
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
@@ -109,7 +113,7 @@ def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
         NotFound: no bundle has this id.
     """
     advice = Advice(
-        "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` takes one "
+        "{knowledge_bundle_list} lists the bundles, and `day1 bundle import FILE` imports one "
         "from another store."
     )
     return find_record(repo, Bundle, bundle_id, advice)
@@ -141,10 +145,12 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
         UnknownBranch, BranchClosed, BranchProtected: the branch no longer accepts rows.
     """
     bundle = find_bundle(repo, bundle_id)
-    rows = _rows_of(repo, bundle)
-    with repo.store.changing(find_open_again(repo, target).name) as work:
-        copied_rows = put(work, target.name, rows, brought=Brought())
-        commit_copy(work, copied_rows, "import", f"import {copied_rows.total} rows of a bundle")
+    rows_by_kind = _rows_of(repo, bundle)
+    with repo.store.changing(find_open_again(repo, target).name) as unit_of_work:
+        copied_rows = put(unit_of_work, target.name, rows_by_kind, brought=Brought())
+        commit_copy(
+            unit_of_work, copied_rows, "import", f"import {copied_rows.total} rows of a bundle"
+        )
     return copied_rows
 
 
@@ -178,46 +184,48 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
         ImportBroken: the file is damaged; nothing was imported.
         Conflict: the store has a different bundle with this id.
     """
-    file = read_bundle(lines)
+    bundle_file = read_bundle(lines)
     branch_names = [branch.name for branch in repo.ledger.branches()]
     # Read after the names: a process that imported this bundle meanwhile has recorded it by now.
-    stored_bundle = repo.ledger.record(Bundle, file.id)
+    stored_bundle = repo.ledger.record(Bundle, bundle_file.id)
     if stored_bundle is not None:
         # Maybe only one of them has a row that expired: compare both without expired rows.
-        unexpired_digest = digest(without_expired(file.rows, repo.clock()))
-        if {file.sha256, unexpired_digest}.isdisjoint(
+        unexpired_digest = digest(without_expired(bundle_file.rows, repo.clock()))
+        if {bundle_file.sha256, unexpired_digest}.isdisjoint(
             (stored_bundle.sha256, digest(exported_rows(repo, stored_bundle)))
         ):
             raise Conflict(
                 "This store has another bundle of the same id: ask for a new export, or import "
                 "this file into another store.",
-                bundle_id=file.id,
+                bundle_id=bundle_file.id,
             )
         return stored_bundle
-    branch_name = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
+    base_name = f"{BUNDLES}/{branch_part(bundle_file.name)}/{branch_part(bundle_file.id[-8:])}"
     branch = Branch(
         id=repo.new_id("branch", now),
-        name=numbered(branch_name, branch_names),
+        name=numbered(base_name, branch_names),
         parent_id=find(repo, MAIN).id,
         fork_commit=first_commit(repo),
         created_at=now,
-        description=file.description,
+        description=bundle_file.description,
         closed=True,
     )
-    bundle = _bundle_record(file)
+    bundle = _bundle_record(bundle_file)
 
     def fill() -> None:
-        with repo.store.changing(branch.name) as work:
+        with repo.store.changing(branch.name) as unit_of_work:
             # A new branch has no removed rows, whatever edits came with the file.
-            copied_rows = put(work, branch.name, file.rows, back=True)
-            commit_copy(work, copied_rows, "import", f"take {copied_rows.total} rows of a bundle")
+            copied_rows = put(unit_of_work, branch.name, bundle_file.rows, back=True)
+            commit_copy(
+                unit_of_work, copied_rows, "import", f"take {copied_rows.total} rows of a bundle"
+            )
 
     try:
         fork(repo, branch, bundle, fill=fill)
     except BranchExists:
-        if repo.ledger.record(Bundle, file.id) is None:
+        if repo.ledger.record(Bundle, bundle_file.id) is None:
             raise
-    return find_bundle(repo, file.id)
+    return find_bundle(repo, bundle_file.id)
 
 
 def _bundle_record(file: BundleFile) -> Bundle:

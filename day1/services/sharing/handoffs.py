@@ -71,32 +71,43 @@ def hand_over(repo: Repository, request: HandoffRequest, now: int) -> HandoffDon
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
     handoff_id = repo.new_id("handoff", now)
-    fields = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
-    existing_handoff = made_by(repo.ledger, Handoff, handoff_id, **fields)
+    handoff_fields = {
+        "source_id": source.id,
+        "target_id": target.id,
+        "handoff_type": request.handoff_type,
+    }
+    existing_handoff = made_by(repo.ledger, Handoff, handoff_id, **handoff_fields)
     if existing_handoff is not None:
         return HandoffDone(existing_handoff, CopiedRows())
-    commit = repo.store.commit_pending(source.name)
-    facts, conversations = _rows_since_fork(repo, source, commit)
+    commit_id = repo.store.commit_pending(source.name)
+    facts_since_fork, conversation_ids = _rows_since_fork(repo, source, commit_id)
     wanted_verdicts = {"verified", "unverified"} if request.include_unverified else {"verified"}
-    fact_ids = [str(fact["id"]) for fact in facts if fact["verification"] in wanted_verdicts]
-    with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
-        rows = without_secrets(select_rows(reading, Selection(fact_ids, conversations)))
+    fact_ids = [
+        str(fact["id"]) for fact in facts_since_fork if fact["verification"] in wanted_verdicts
+    ]
+    with repo.store.reading(repo.shown(Ref(commit=commit_id))) as reading:
+        rows_by_kind = without_secrets(select_rows(reading, Selection(fact_ids, conversation_ids)))
     handoff = Handoff(
         id=handoff_id,
-        **fields,
-        commit=commit,
-        facts=tuple(str(row["id"]) for row in rows[FACT]),
-        conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),
-        context_summary=request.context_summary or _summary(rows, source, target),
-        left_out=len(facts) - len(fact_ids),
+        **handoff_fields,
+        commit=commit_id,
+        facts=tuple(str(row["id"]) for row in rows_by_kind[FACT]),
+        conversations=tuple(str(row["id"]) for row in rows_by_kind[CONVERSATION]),
+        context_summary=request.context_summary or _summary(rows_by_kind, source, target),
+        left_out=len(facts_since_fork) - len(fact_ids),
         created_by=request.created_by,
         created_at=now,
     )
-    with repo.store.changing(find_open_again(repo, target).name) as work:
-        copied = put(work, target.name, rows, back=True)
-        commit_copy(work, copied, "pick", f"take over {copied.total} rows of {source.name}")
+    with repo.store.changing(find_open_again(repo, target).name) as unit_of_work:
+        copied_rows = put(unit_of_work, target.name, rows_by_kind, back=True)
+        commit_copy(
+            unit_of_work,
+            copied_rows,
+            "pick",
+            f"take over {copied_rows.total} rows of {source.name}",
+        )
     repo.ledger.put(handoff)
-    return HandoffDone(handoff, copied)
+    return HandoffDone(handoff, copied_rows)
 
 
 def _rows_since_fork(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
@@ -106,32 +117,39 @@ def _rows_since_fork(repo: Repository, source: Branch, commit: str) -> tuple[lis
     """
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
         if source.fork_commit is None:
-            rows = without_secrets(select_rows(reading, Selection()))
-            return rows[FACT], [str(row["id"]) for row in rows[CONVERSATION]]
+            all_rows_by_kind = without_secrets(select_rows(reading, Selection()))
+            return all_rows_by_kind[FACT], [
+                str(row["id"]) for row in all_rows_by_kind[CONVERSATION]
+            ]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
         rows_by_kind = {
-            kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
+            kind: [
+                change.after for change in changes.get(kind.table, ()) if change.after is not None
+            ]
             for kind in (FACT, CONVERSATION, MESSAGE)
         }
         now = repo.clock()
-        facts = [
+        active_facts = [
             fact
             for fact in rows_by_kind[FACT]
             if fact["status"] == "active" and mark_of(now, fact) is None
         ]
-        ids = [str(row["id"]) for row in rows_by_kind[CONVERSATION]]
-        ids += [str(row["conversation_id"]) for row in rows_by_kind[MESSAGE]]
-        present_conversations = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
-        return facts, list(present_conversations)
+        conversation_ids = [str(row["id"]) for row in rows_by_kind[CONVERSATION]]
+        conversation_ids += [str(row["conversation_id"]) for row in rows_by_kind[MESSAGE]]
+        present_conversation_by_id = reading.get(
+            CONVERSATION, list(dict.fromkeys(conversation_ids))
+        )
+        return active_facts, list(present_conversation_by_id)
 
 
 def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
     """Write a summary for a handoff whose request has none."""
-    count_of = counts(rows)
-    facts, talks = count_of.get(FACT.table, 0), count_of.get(CONVERSATION.table, 0)
+    count_by_table = counts(rows)
+    fact_count = count_by_table.get(FACT.table, 0)
+    conversation_count = count_by_table.get(CONVERSATION.table, 0)
     return (
-        f"{source.name} hands over to {target.name}: {facts} fact{'s' * (facts != 1)} and "
-        f"{talks} conversation{'s' * (talks != 1)}."
+        f"{source.name} hands over to {target.name}: {fact_count} fact{'s' * (fact_count != 1)} "
+        f"and {conversation_count} conversation{'s' * (conversation_count != 1)}."
     )
 
 
@@ -157,36 +175,53 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     Raises:
         NotFound: there is no such handoff.
     """
-    advice = Advice("{memory_handoff_create} answers the id to use.")
+    advice = Advice("{memory_handoff_create} returns the id to use.")
     handoff = find_record(repo, Handoff, handoff_id, advice)
     with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
-        facts = reading.get(FACT, handoff.facts, _FACT_COLUMNS)
-        conversations = reading.get(CONVERSATION, handoff.conversations)
+        fact_by_id = reading.get(FACT, handoff.facts, _FACT_COLUMNS)
+        conversation_by_id = reading.get(CONVERSATION, handoff.conversations)
         messages_by_conversation = {
-            talk: messages_of(repo, reading, talk) for talk in handoff.conversations
+            conversation_id: messages_of(repo, reading, conversation_id)
+            for conversation_id in handoff.conversations
         }
-    source, budget = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
+    source_name, text_budget = (
+        name_of(repo, handoff.source_id),
+        TextBudget(MOST_CHARACTERS, MAX_TEXT),
+    )
     fact_rows = [
-        QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts if i in facts
+        QuotedRow(source_name, fact_by_id[i], str(fact_by_id[i]["fact_text"]))
+        for i in handoff.facts
+        if i in fact_by_id
     ]
-    shown_facts = list(budget.fitting(fact_rows))
+    shown_facts = list(text_budget.fitting(fact_rows))
     message_rows = [
-        QuotedRow(source, row, str(row["content"]))
-        for order in messages_by_conversation.values()
-        for _, row in order
+        QuotedRow(source_name, row, str(row["content"]))
+        for numbered_messages in messages_by_conversation.values()
+        for _, row in numbered_messages
     ]
     message_rows.sort(
         key=lambda quoted_row: (quoted_row.row["created_at"], quoted_row.row["id"]), reverse=True
     )
-    message_by_id = {
-        quoted_row.row["id"]: quoted_row for quoted_row in budget.fitting(message_rows)
+    quoted_message_by_id = {
+        quoted_row.row["id"]: quoted_row for quoted_row in text_budget.fitting(message_rows)
     }
-    talks = [
+    conversation_ends = [
         ConversationEnd(
-            source,
-            conversations[i],
-            [(n, message_by_id[r["id"]]) for n, r in order if r["id"] in message_by_id],
+            source_name,
+            conversation_by_id[i],
+            [
+                (message_number, quoted_message_by_id[message["id"]])
+                for message_number, message in numbered_messages
+                if message["id"] in quoted_message_by_id
+            ],
         )
-        for i, order in messages_by_conversation.items()
+        for i, numbered_messages in messages_by_conversation.items()
     ]
-    return Packet(handoff, source, name_of(repo, handoff.target_id), shown_facts, talks, budget)
+    return Packet(
+        handoff,
+        source_name,
+        name_of(repo, handoff.target_id),
+        shown_facts,
+        conversation_ends,
+        text_budget,
+    )

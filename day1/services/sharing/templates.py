@@ -42,8 +42,10 @@ def create_template(repo: Repository, source: Branch, new: NewTemplate, now: int
         return branch, (template,)
 
     def existing_branch() -> Branch | None:
-        fields = {"name": new.name, "description": new.description}
-        existing_template = made_by(repo.ledger, Template, template_id, **fields, tags=new.tags)
+        template_fields = {"name": new.name, "description": new.description}
+        existing_template = made_by(
+            repo.ledger, Template, template_id, **template_fields, tags=new.tags
+        )
         if existing_template is None:
             return None
         templates.append(existing_template)
@@ -55,15 +57,15 @@ def create_template(repo: Repository, source: Branch, new: NewTemplate, now: int
 
 def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: str) -> Template:
     with repo.store.reading(Ref(commit=branch.fork_commit)) as reading:
-        facts = reading.tally(FACT, "status").get("active", 0)
-        conversations = reading.count(CONVERSATION)
+        active_fact_count = reading.tally(FACT, "status").get("active", 0)
+        conversation_count = reading.count(CONVERSATION)
     return Template(
         id=template_id,
         version=_next_version(repo, new.name),
         branch_id=branch.id,
         commit=str(branch.fork_commit),
-        fact_count=facts,
-        conversation_count=conversations,
+        fact_count=active_fact_count,
+        conversation_count=conversation_count,
         status="active",
         created_at=branch.created_at,
         **asdict(new),
@@ -71,7 +73,10 @@ def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: s
 
 
 def _next_version(repo: Repository, name: str) -> int:
-    return max((t.version for t in repo.ledger.records(Template, name=name)), default=0) + 1
+    return (
+        max((template.version for template in repo.ledger.records(Template, name=name)), default=0)
+        + 1
+    )
 
 
 def list_templates(
@@ -93,13 +98,13 @@ def newest(repo: Repository, name: str) -> Template:
         NotFound: there is no such active template.
     """
     template_versions = repo.ledger.records(Template, name=name)
-    active = [template for template in template_versions if template.status == "active"]
-    if active:
-        return max(active, key=lambda template: template.version)
-    reason = "Its versions are deprecated" if template_versions else "There is none of this name"
+    active_versions = [template for template in template_versions if template.status == "active"]
+    if active_versions:
+        return max(active_versions, key=lambda template: template.version)
+    reason = "Its versions are deprecated" if template_versions else "No template has this name"
     raise NotFound(
         f"No template {name!r} can be used. {reason}.",
-        Advice("{memory_template_list} shows those there are."),
+        Advice("{memory_template_list} lists the templates."),
         template=name,
     )
 
@@ -144,7 +149,7 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
         if not templates:
             raise NotFound(
                 f"There is no template {name!r}, or none of that version.",
-                Advice("{memory_template_list} shows those there are."),
+                Advice("{memory_template_list} lists the templates."),
                 template=name,
             )
         repo.ledger.put(*templates)

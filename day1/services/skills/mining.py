@@ -61,30 +61,32 @@ class CountedRows:
 def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
     """Read the tool calls of the threads in a space and below it; None: threads without space."""
     cache_key = (space, reading.branch, reading.tip, reading.pending, reading.mask)
-    cached = repo.mined.get(cache_key)
-    if cached is None:
-        cached = Mined(_threads(reading, spaces_below(reading, space)))
+    mined_calls = repo.mined.get(cache_key)
+    if mined_calls is None:
+        mined_calls = Mined(_threads(reading, spaces_below(reading, space)))
         while len(repo.mined) >= _MAX_CACHED:
             repo.mined.pop(next(iter(repo.mined)), None)
-        repo.mined[cache_key] = cached
-    return cached
+        repo.mined[cache_key] = mined_calls
+    return mined_calls
 
 
 def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[ToolUse, ...]]:
-    in_spaces = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
+    space_query = Query(among={"space": list(spaces)})
+    conversation_ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), space_query)]
     messages_by_thread: dict[str, list[Spoken]] = {}
     columns = (*_COLUMNS, "agent_id")
-    query = Query(among={"conversation_id": ids})
-    rows = reading.scan(MESSAGE, columns, query) if ids else []
-    for at, _, thread, role, calls, happened, agent in sorted(rows, key=lambda row: row[:2]):
-        happened_or_created = int((at if happened is None else happened) or 0)
-        message = Spoken(str(role), calls, happened_or_created, text_of(agent))
-        messages_by_thread.setdefault(str(thread), []).append(message)
+    messages_query = Query(among={"conversation_id": conversation_ids})
+    rows = reading.scan(MESSAGE, columns, messages_query) if conversation_ids else []
+    for created_at, _, thread_id, role, tool_calls, happened_at, agent_id in sorted(
+        rows, key=lambda row: row[:2]
+    ):
+        happened_or_created = int((created_at if happened_at is None else happened_at) or 0)
+        message = Spoken(str(role), tool_calls, happened_or_created, text_of(agent_id))
+        messages_by_thread.setdefault(str(thread_id), []).append(message)
     return {
-        thread: uses
-        for thread in sorted(messages_by_thread)
-        if (uses := uses_of(messages_by_thread[thread]))
+        thread_id: tool_uses
+        for thread_id in sorted(messages_by_thread)
+        if (tool_uses := uses_of(messages_by_thread[thread_id]))
     }
 
 
@@ -108,16 +110,16 @@ def counted_rows(
     repo: Repository, reading: Reading, category: str, spaces: Sequence[str | None] | None
 ) -> list[Counted]:
     """Count the runs of a reading's patterns or skills, those with the highest confidence first."""
-    among = {} if spaces is None else {"space": list(spaces)}
-    equal: Row = {"category": category, "status": "active"}
-    query = Query(equal=equal, among=among, alive_at=repo.clock(), public=True)
+    space_condition = {} if spaces is None else {"space": list(spaces)}
+    required_values: Row = {"category": category, "status": "active"}
+    query = Query(equal=required_values, among=space_condition, alive_at=repo.clock(), public=True)
     counted_patterns = []
     for row in reading.find(FACT, query):
         structure = read_structure(row["structure"])
         if structure is not None:
-            counts = mined(repo, reading, text_of(row["space"])).counts(structure.steps)
-            used_runs = _used(repo, reading, row, structure.steps, spaces)
-            counted_patterns.append(Counted(row, structure, counts, used_runs))
+            run_counts = mined(repo, reading, text_of(row["space"])).counts(structure.steps)
+            later_run_counts = _used(repo, reading, row, structure.steps, spaces)
+            counted_patterns.append(Counted(row, structure, run_counts, later_run_counts))
     return sorted(counted_patterns, key=_surest_first)
 
 
@@ -137,7 +139,7 @@ def _used(
     root_spaces = [
         space
         for space in visible_spaces
-        if not any(_is_space_below(space, other) for other in visible_spaces)
+        if not any(_is_space_below(space, other_space) for other_space in visible_spaces)
     ]
     created_at = int(row["created_at"] or 0)
     return added([mined(repo, reading, space).counts(steps, created_at) for space in root_spaces])
@@ -182,25 +184,28 @@ def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
     space = Owner(extraction.owner.wallet).space
     with repo.store.reading(Ref(branch=extraction.branch.name)) as reading:
         tool_calls = mined(repo, reading, space)
-        recurring = tool_calls.recurring(MOST)
+        recurring_steps = tool_calls.recurring(MOST)
         planned_steps = [
             steps
-            for steps in recurring
+            for steps in recurring_steps
             if tool_calls.counts(steps).confidence >= extraction.least_confidence
         ]
-        planned_by_id = {pattern_id(space, steps): steps for steps in planned_steps}
-        new_ids = _absent(reading, list(planned_by_id))
+        steps_by_id = {pattern_id(space, steps): steps for steps in planned_steps}
+        new_ids = _absent(reading, list(steps_by_id))
     if not new_ids:
         return Extracted(present=len(planned_steps))
-    with repo.store.changing(extraction.branch.name) as work:
-        new_ids = _absent(work, new_ids)  # another process may have written some since
+    with repo.store.changing(extraction.branch.name) as unit_of_work:
+        new_ids = _absent(unit_of_work, new_ids)  # another process may have written some since
         if not new_ids:
             return Extracted(present=len(planned_steps))
-        rows = [_pattern(i, planned_by_id[i], extraction, work.now) for i in new_ids]
-        work.add(FACT, rows)
+        pattern_rows = [
+            _pattern(new_id, steps_by_id[new_id], extraction, unit_of_work.now)
+            for new_id in new_ids
+        ]
+        unit_of_work.add(FACT, pattern_rows)
         repo.point("patterns.written")
-        commit = work.commit(Message("change", f"extract {len(rows)} patterns"))
-    return Extracted(tuple(new_ids), len(planned_steps) - len(new_ids), commit)
+        commit_id = unit_of_work.commit(Message("change", f"extract {len(pattern_rows)} patterns"))
+    return Extracted(tuple(new_ids), len(planned_steps) - len(new_ids), commit_id)
 
 
 def pattern_id(space: str | None, steps: Steps) -> str:
@@ -212,8 +217,8 @@ def _absent(reading: Reading, ids: Sequence[str]) -> list[str]:
     """Return the ids of rows that a branch does not have and never removed."""
     present_rows = reading.get(FACT, ids)
     absent_ids = [row_id for row_id in ids if row_id not in present_rows]
-    edits = edits_of(reading, absent_ids)
-    return [row_id for row_id in absent_ids if not was_removed(edits.get(row_id, ()))]
+    edits_by_row = edits_of(reading, absent_ids)
+    return [row_id for row_id in absent_ids if not was_removed(edits_by_row.get(row_id, ()))]
 
 
 def _pattern(row_id: str, steps: Steps, extraction: Extraction, now: int) -> Row:

@@ -32,8 +32,11 @@ def find_counted(
     spaces: Sequence[str | None] | None,
 ) -> FoundPattern:
     """Find a pattern or skill by its id in some spaces, and all that were read with it."""
-    counted = read_counted(repo, branch, category, spaces)
-    return FoundPattern(next((c for c in counted.rows if c.row["id"] == row_id), None), counted)
+    rows_read = read_counted(repo, branch, category, spaces)
+    return FoundPattern(
+        next((counted for counted in rows_read.rows if counted.row["id"] == row_id), None),
+        rows_read,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +57,19 @@ def promote(
 
     The skill is unverified until somebody judges it, and hidden whenever its pattern is.
     """
-    made_id = skill_id(str(pattern.row["id"]))
-    with repo.store.adding(branch.name) as work:
-        present_skill = work.get(FACT, [made_id]).get(made_id)
-        if present_skill is None and was_removed(edits_of(work, [made_id]).get(made_id, ())):
+    new_skill_id = skill_id(str(pattern.row["id"]))
+    with repo.store.adding(branch.name) as unit_of_work:
+        present_skill = unit_of_work.get(FACT, [new_skill_id]).get(new_skill_id)
+        if present_skill is None and was_removed(
+            edits_of(unit_of_work, [new_skill_id]).get(new_skill_id, ())
+        ):
             note = Advice("The skill of this pattern was removed: {memory_restore} brings it back.")
-            return Promoted(made_id, BranchAfter.of(work, 0), (note,), active=False)
+            return Promoted(new_skill_id, BranchAfter.of(unit_of_work, 0), (note,), active=False)
         if present_skill is not None:
-            active, notes = present_skill["status"] == "active", _notes_of(present_skill, name)
-            return Promoted(made_id, BranchAfter.of(work, 0), notes, active=active)
-        work.add(FACT, [_skill(made_id, pattern, name, origin, work.now)])
-    return Promoted(made_id, BranchAfter.of(work, 1))
+            is_active, notes = present_skill["status"] == "active", _notes_of(present_skill, name)
+            return Promoted(new_skill_id, BranchAfter.of(unit_of_work, 0), notes, active=is_active)
+        unit_of_work.add(FACT, [_skill(new_skill_id, pattern, name, origin, unit_of_work.now)])
+    return Promoted(new_skill_id, BranchAfter.of(unit_of_work, 1))
 
 
 def skill_id(pattern_id: str) -> str:

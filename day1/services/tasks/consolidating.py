@@ -70,8 +70,8 @@ class CandidateFact:
     def fact_id(self) -> str:
         """The id, derived from the content: equal facts of two branches get one id and merge."""
         first_source = self.sources[0]
-        keys = (_SAYS, str(first_source["id"]), self.text, str(self.confidence))
-        return derived_id(FACT.prefix, int(first_source["created_at"] or 0), *keys)
+        id_parts = (_SAYS, str(first_source["id"]), self.text, str(self.confidence))
+        return derived_id(FACT.prefix, int(first_source["created_at"] or 0), *id_parts)
 
 
 @dataclass(slots=True)
@@ -107,27 +107,33 @@ def consolidate(
     """Add the facts that observations state to a branch, except facts that it already has."""
     fact_branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
-    grouped = group_rows(engine, OBSERVATION, observations)
-    candidates = [_candidate(group) for rows in grouped.groups for group in _by_space(rows)]
-    result = Consolidated(notes=list(grouped.notes))
+    observation_groups = group_rows(engine, OBSERVATION, observations)
+    candidates = [
+        _candidate(group) for rows in observation_groups.groups for group in _by_space(rows)
+    ]
+    result = Consolidated(notes=list(observation_groups.notes))
     result.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=fact_branch.name)) as reading:
-        new_candidates = _new_candidates(reading, candidates, grouped, repo.clock())
-    existing_texts = said_by_facts(repo, engine, fact_branch, [c.text for c in new_candidates])
+        new_candidates = _new_candidates(reading, candidates, observation_groups, repo.clock())
+    stated_texts = said_by_facts(
+        repo, engine, fact_branch, [new_candidate.text for new_candidate in new_candidates]
+    )
     new_candidates = [
         candidate
         for candidate in new_candidates
-        if (candidate.space, candidate.text) not in existing_texts
+        if (candidate.space, candidate.text) not in stated_texts
     ]
     _word(new_candidates, request, result.notes)
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if new_candidates:
         find_open_again(repo, fact_branch)  # it may have been closed while the texts were compared
-        with repo.store.adding(fact_branch.name) as work:
+        with repo.store.adding(fact_branch.name) as unit_of_work:
             # Another process may have added facts since the reading above.
-            new_candidates = _new_candidates(work, new_candidates, grouped, repo.clock())
-            _add(work, new_candidates, request.origin)
+            new_candidates = _new_candidates(
+                unit_of_work, new_candidates, observation_groups, repo.clock()
+            )
+            _add(unit_of_work, new_candidates, request.origin)
     result.facts = [(candidate.fact_id, candidate) for candidate in new_candidates]
     result.duplicates += len(candidates) - len(new_candidates)
     return result
@@ -142,9 +148,9 @@ def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
     rows_by_space: dict[Cell, list[Row]] = {}
     for row in rows:
         rows_by_space.setdefault(row["space"], []).append(row)
-    for group in rows_by_space.values():
-        newest_end = max(map(_end, group))
-        yield [row for row in group if _end(row) == newest_end]
+    for space_rows in rows_by_space.values():
+        latest_expiry = max(map(_end, space_rows))
+        yield [row for row in space_rows if _end(row) == latest_expiry]
 
 
 def _end(row: Row) -> float:
@@ -153,8 +159,13 @@ def _end(row: Row) -> float:
 
 def _candidate(rows: Sequence[Row]) -> CandidateFact:
     """Make a candidate fact of a group, with the best-worded text; if several, the newest."""
-    best = max(rows, key=lambda row: (worded(str(row["summary"])), row["created_at"], row["id"]))
-    return CandidateFact(str(best["summary"]), [best, *(row for row in rows if row is not best)])
+    best_observation = max(
+        rows, key=lambda row: (worded(str(row["summary"])), row["created_at"], row["id"])
+    )
+    return CandidateFact(
+        str(best_observation["summary"]),
+        [best_observation, *(row for row in rows if row is not best_observation)],
+    )
 
 
 def _new_candidates(
@@ -165,30 +176,39 @@ def _new_candidates(
     A candidate is consolidated if any of its sources went into a fact, or if its text resembles
     a consolidated fact of its space, which may have been retracted.
     """
-    row_by_edit = {
+    observation_by_edit = {
         source_edit_id(row): row for candidate in candidates for row in candidate.sources
     }
-    edits = reading.get(EDIT, list(row_by_edit))
-    consolidated_ids = {row_by_edit[edit_id]["id"] for edit_id in edits}
+    edit_by_id = reading.get(EDIT, list(observation_by_edit))
+    consolidated_ids = {observation_by_edit[edit_id]["id"] for edit_id in edit_by_id}
     worded_sources = [
-        row_by_edit[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM_SOURCES)
+        observation_by_edit[worded_edit_id]
+        for worded_edit_id, edit in edit_by_id.items()
+        if str(edit["reason"]).startswith(_FROM_SOURCES)
     ]
-    wordings = {(row["space"], plain(str(row["summary"]))) for row in worded_sources}
-    spaces = {space for space, _ in wordings}
-    ordered_pairs = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
+    worded_texts = {(row["space"], plain(str(row["summary"]))) for row in worded_sources}
+    spaces = {space for space, _ in worded_texts}
+    ordered_pairs = [
+        pair
+        for text, similar_text, _ in grouped.pairs
+        for pair in ((text, similar_text), (similar_text, text))
+    ]
     similar_texts = {
-        (space, b) for a, b in ordered_pairs for space in spaces if (space, a) in wordings
-    } | wordings
-    hashes = [content_hash(candidate.text) for candidate in candidates]
-    stated_until = _stated_until(reading, hashes, now)
-    existing_facts = reading.get(FACT, [candidate.fact_id for candidate in candidates])
+        (space, similar_text)
+        for text, similar_text in ordered_pairs
+        for space in spaces
+        if (space, text) in worded_texts
+    } | worded_texts
+    text_hashes = [content_hash(candidate.text) for candidate in candidates]
+    end_by_text = _stated_until(reading, text_hashes, now)
+    existing_fact_by_id = reading.get(FACT, [candidate.fact_id for candidate in candidates])
     return [
         candidate
-        for candidate, hashed in zip(candidates, hashes, strict=True)
+        for candidate, text_hash in zip(candidates, text_hashes, strict=True)
         if consolidated_ids.isdisjoint(row["id"] for row in candidate.sources)
         and (candidate.space, plain(str(candidate.sources[0]["summary"]))) not in similar_texts
-        and stated_until.get((candidate.space, hashed), 0) <= max(map(when, candidate.sources))
-        and candidate.fact_id not in existing_facts
+        and end_by_text.get((candidate.space, text_hash), 0) <= max(map(when, candidate.sources))
+        and candidate.fact_id not in existing_fact_by_id
     ]
 
 
@@ -199,15 +219,17 @@ def _stated_until(
     query = Query(
         equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now, public=True
     )
-    until_by_text: dict[tuple[Cell, Cell], float] = {}
-    for space, hashed, end in reading.scan(FACT, ("space", "content_hash", "valid_until"), query):
-        end_time = math.inf if end is None else float(end)
-        until_by_text[space, hashed] = max(until_by_text.get((space, hashed), 0), end_time)
-    return until_by_text
+    end_by_text: dict[tuple[Cell, Cell], float] = {}
+    for space, text_hash, valid_until in reading.scan(
+        FACT, ("space", "content_hash", "valid_until"), query
+    ):
+        end_time = math.inf if valid_until is None else float(valid_until)
+        end_by_text[space, text_hash] = max(end_by_text.get((space, text_hash), 0), end_time)
+    return end_by_text
 
 
 def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
-    facts, edits = [], []
+    new_facts, new_edits = [], []
     for candidate in candidates:
         first_source = candidate.sources[0]
         new_fact = NewFact(
@@ -219,13 +241,13 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
         )
         fact = fact_row(candidate.fact_id, new_fact, origin, work.now)
         fact["origin_id"], fact["space"] = first_source["id"], candidate.space
-        facts.append(fact)
-        for row in candidate.sources:
-            edits += _edit(fact, row, candidate, origin, work.now)
-        basis = basis_columns(FACT, candidate.fact_id, candidate.sources)
-        edits.append(basis_edit(basis, origin, work.now))
-    work.add(FACT, facts)
-    work.add(EDIT, edits)
+        new_facts.append(fact)
+        for source in candidate.sources:
+            new_edits += _edit(fact, source, candidate, origin, work.now)
+        basis_values = basis_columns(FACT, candidate.fact_id, candidate.sources)
+        new_edits.append(basis_edit(basis_values, origin, work.now))
+    work.add(FACT, new_facts)
+    work.add(EDIT, new_edits)
 
 
 def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now: int) -> list[Row]:
@@ -234,8 +256,8 @@ def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now:
     reason = f"{_WITH_SOURCE}{first_source['id']}"
     if source is first_source:
         reason = _FROM_SOURCES + ", ".join(str(row["id"]) for row in candidate.sources)
-    edited = EditedCells(FACT, fact, ["fact_text"], reason)
-    return edit_rows(edited, origin, now, lambda *_: source_edit_id(source))
+    edited_cells = EditedCells(FACT, fact, ["fact_text"], reason)
+    return edit_rows(edited_cells, origin, now, lambda *_: source_edit_id(source))
 
 
 def source_edit_id(observation: Row) -> str:
@@ -249,36 +271,42 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
     if request.chat is None:
         return
     all_positions = [
-        place for place, candidate in enumerate(candidates) if len(_texts(candidate)) > 1
+        position for position, candidate in enumerate(candidates) if len(_texts(candidate)) > 1
     ]
-    positions, refused = all_positions[:_MAX_SENTENCES], 0
+    positions, refused_count = all_positions[:_MAX_SENTENCES], 0
     if len(all_positions) > len(positions):
         notes.append(
             f"{request.chat.name} worded the first {len(positions)} of {len(all_positions)} facts."
         )
-    for count, number in enumerate(positions):
+    for done_count, candidate_position in enumerate(positions):
         if request.stopped():
             break
-        request.report(count, len(positions))
-        fact = candidates[number]
-        texts = _texts(fact)
+        request.report(done_count, len(positions))
+        candidate_fact = candidates[candidate_position]
+        observation_texts = _texts(candidate_fact)
         try:
-            answer = request.chat.ask(_INSTRUCTIONS, {"observations": texts}, SENTENCE, "fact")
+            chat_answer = request.chat.ask(
+                _INSTRUCTIONS, {"observations": observation_texts}, SENTENCE, "fact"
+            )
         except ChatUnavailable as error:
             log.warning("facts are worded by choice: %s", error.code)
             notes.append(f"{request.chat.name} does not answer: the best-worded text was taken.")
             break
-        sentence = sentence_of(answer.value, texts, _MAX_SENTENCE)
-        refused += sentence is None
-        candidates[number] = replace(fact, text=sentence or fact.text)
-    if refused:
+        sentence = sentence_of(chat_answer.value, observation_texts, _MAX_SENTENCE)
+        refused_count += sentence is None
+        candidates[candidate_position] = replace(
+            candidate_fact, text=sentence or candidate_fact.text
+        )
+    if refused_count:
         notes.append(
-            f"{refused} sentences of {request.chat.name} strayed from their sources: the "
+            f"{refused_count} sentences of {request.chat.name} strayed from their sources: the "
             "best-worded text was taken."
         )
 
 
 def _texts(candidate: CandidateFact) -> list[str]:
     """Return the distinct texts of a candidate's observations."""
-    text_by_words = {plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources}
-    return list(text_by_words.values())
+    text_by_plain_text = {
+        plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources
+    }
+    return list(text_by_plain_text.values())

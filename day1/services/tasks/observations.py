@@ -56,22 +56,25 @@ def branch_for_facts(repo: Repository, observations: Observed) -> str:
         Refused: the task's branch is gone.
     """
     task_id, agent_id = observations.equal.get("task_id"), observations.equal.get("agent_id")
-    for place in observations.branches:
-        if task_id and (place.branch.task_id, place.branch.agent_id) == (task_id, agent_id):
-            return place.branch.name
+    for written_branch in observations.branches:
+        if task_id and (written_branch.branch.task_id, written_branch.branch.agent_id) == (
+            task_id,
+            agent_id,
+        ):
+            return written_branch.branch.name
     if task_id and agent_id is None:
         raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
     query = Query(equal=observations.equal, limit=1)
-    newest_by_kind = [NewestRows(kind, (), query) for kind in (FACT, OBSERVATION)]
+    newest_of_kinds = [NewestRows(kind, (), query) for kind in (FACT, OBSERVATION)]
     for branch, reading in readings(repo, observations.branches):
-        for newest in newest_by_kind:
-            newest.read(branch, reading)
-    newest_time = max(
+        for newest_of_kind in newest_of_kinds:
+            newest_of_kind.read(branch, reading)
+    newest_row = max(
         (row["created_at"] or 0, row["id"], rows_of_kind)
-        for rows_of_kind in newest_by_kind
+        for rows_of_kind in newest_of_kinds
         for row in rows_of_kind.rows
     )
-    return newest_time[2].branch_by_row[str(newest_time[1])]
+    return newest_row[2].branch_by_row[str(newest_row[1])]
 
 
 def waiting_first(
@@ -96,8 +99,10 @@ def waiting_first(
     consolidated_ids = [
         str(row["id"]) for row in rows if row["content_hash"] in consolidated_hashes
     ]
-    chosen = Query(
+    chosen_query = Query(
         equal=observations.equal, among={"id": [*consolidated_ids, *waiting_ids][-MOST:]}
     )
-    waiting_rows = newest_rows(repo, observations.branches, OBSERVATION, _COLUMNS, chosen).rows
+    waiting_rows = newest_rows(
+        repo, observations.branches, OBSERVATION, _COLUMNS, chosen_query
+    ).rows
     return waiting_rows, max(0, len(waiting_ids) - MOST)

@@ -49,8 +49,8 @@ class Replay:
     @property
     def finished(self) -> list[Objective]:
         """The completed objectives, in the order in which they were completed."""
-        objectives = [o for o in self.state.objectives if o.completed_at is not None]
-        return sorted(objectives, key=lambda o: (o.completed_at or 0, o.position))
+        completed_objectives = [o for o in self.state.objectives if o.completed_at is not None]
+        return sorted(completed_objectives, key=lambda o: (o.completed_at or 0, o.position))
 
     @property
     def completed_at(self) -> int | None:
@@ -62,8 +62,12 @@ class Replay:
     @property
     def duration_s(self) -> float | None:
         """Seconds from the first start to the last completion; None while the task is open."""
-        starts = [o.started_at for o in self.state.objectives if o.started_at is not None]
-        return seconds(min(starts, default=None), self.completed_at)
+        start_times = [
+            objective.started_at
+            for objective in self.state.objectives
+            if objective.started_at is not None
+        ]
+        return seconds(min(start_times, default=None), self.completed_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,98 +94,122 @@ def replay(
     Only rows of `space` count (`services.rows.spaces.within`). The cost grows with the rows of
     these tasks only.
     """
-    records = repo.ledger.records(Task, task_type=task_type)
-    if not records:
-        task_types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
+    task_records = repo.ledger.records(Task, task_type=task_type)
+    if not task_records:
+        task_types = sorted(
+            {task.task_type for task in repo.ledger.records(Task) if task.task_type}
+        )
         type_names = ", ".join(task_types) or "none"
         return Replayed([], 0, [], [f"No task has this type; types there are: {type_names}."])
-    tasks = [_replay(repo, task_state(repo, task.id), space) for task in records[: -limit - 1 : -1]]
+    task_histories = [
+        _replay(repo, task_state(repo, task.id), space) for task in task_records[: -limit - 1 : -1]
+    ]
     notes = []
-    truncated = [task.state.task.id for task in tasks if task.truncated]
-    if truncated:
+    truncated_task_ids = [task.state.task.id for task in task_histories if task.truncated]
+    if truncated_task_ids:
         notes.append(
-            f"Of these tasks only the newest {MOST} rows were read: {', '.join(truncated)}."
+            f"Of these tasks only the newest {MOST} rows were read: "
+            f"{', '.join(truncated_task_ids)}."
         )
-    patterns = [*_orders(tasks), *_tools(tasks), *_durations(tasks)]
-    step_by_error = {
-        e.id: e.followed_by for t in tasks for e in t.errors if e.followed_by is not None
+    patterns = [*_orders(task_histories), *_tools(task_histories), *_durations(task_histories)]
+    next_step_by_error = {
+        error.id: error.followed_by
+        for task in task_histories
+        for error in task.errors
+        if error.followed_by is not None
     }
-    errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
-    facts = [row for task in tasks for row in task.facts]
-    for kind, rows in ((OBSERVATION, errors), (FACT, facts)):
-        recurring, pattern_notes = _recurring(engine, kind, rows, step_by_error)
-        patterns += recurring
+    error_rows = [
+        row
+        for task in task_histories
+        for row in task.observations
+        if row["observation_type"] == _ERROR
+    ]
+    fact_rows = [row for task in task_histories for row in task.facts]
+    for kind, rows in ((OBSERVATION, error_rows), (FACT, fact_rows)):
+        recurring_patterns, pattern_notes = _recurring(engine, kind, rows, next_step_by_error)
+        patterns += recurring_patterns
         notes += pattern_notes
-    return Replayed(tasks, len(records), patterns, notes)
+    return Replayed(task_histories, len(task_records), patterns, notes)
 
 
 def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
-    equal = {"task_id": state.task.id}
-    query = Query(equal={**equal, **space}, limit=MOST)
-    observations = NewestRows(OBSERVATION, _OBSERVATION_COLUMNS, query)
-    facts = NewestRows(FACT, ("task_id", "fact_text"), query)
-    count = RowCount(equal, space)
+    task_condition = {"task_id": state.task.id}
+    newest_query = Query(equal={**task_condition, **space}, limit=MOST)
+    newest_observations = NewestRows(OBSERVATION, _OBSERVATION_COLUMNS, newest_query)
+    newest_facts = NewestRows(FACT, ("task_id", "fact_text"), newest_query)
+    row_count = RowCount(task_condition, space)
     for branch, reading in readings(repo, task_branches_written(repo, state)):
-        observations.read(branch, reading)
-        facts.read(branch, reading)
-        count.read(reading)
+        newest_observations.read(branch, reading)
+        newest_facts.read(branch, reading)
+        row_count.read(reading)
     task_branch = repo.ledger.record(Branch, state.task.branch_id)
-    observation_rows = observations.rows
-    tools = [row["tool_name"] for row in observation_rows]
+    observation_rows = newest_observations.rows
+    tool_names = [row["tool_name"] for row in observation_rows]
     return Replay(
         state,
         None if task_branch is None else task_branch.name,
-        Counter(str(tool) for tool in tools if tool is not None),
+        Counter(str(tool) for tool in tool_names if tool is not None),
         list(_errors(observation_rows)),
-        count.by_table,
+        row_count.by_table,
         observation_rows,
-        facts.rows,
-        observations.truncated or facts.truncated,
+        newest_facts.rows,
+        newest_observations.truncated or newest_facts.truncated,
     )
 
 
 def _errors(rows: Sequence[Row]) -> Iterator[TaskStep]:
     """Return every error with the next observation of the same agent."""
-    step_by_error: dict[str, TaskStep] = {}
-    latest_by_agent: dict[object, TaskStep] = {}
+    next_step_by_id: dict[str, TaskStep] = {}
+    next_step_by_agent: dict[object, TaskStep] = {}
     for row in reversed(rows):
-        next_step = latest_by_agent.get(row["agent_id"])
-        latest_by_agent[row["agent_id"]] = step = _step(row)
+        next_step = next_step_by_agent.get(row["agent_id"])
+        next_step_by_agent[row["agent_id"]] = step = _step(row)
         if next_step is not None:
-            step_by_error[step.id] = next_step
+            next_step_by_id[step.id] = next_step
     for row in rows:
         if row["observation_type"] == _ERROR:
             step = _step(row)
-            yield replace(step, followed_by=step_by_error.get(step.id))
+            yield replace(step, followed_by=next_step_by_id.get(step.id))
 
 
 def _step(row: Row) -> TaskStep:
-    agent = row["agent_id"]
+    agent_id = row["agent_id"]
     return TaskStep(
         str(row["id"]),
         str(row["observation_type"]),
         str(row["summary"]),
-        None if agent is None else str(agent),
+        None if agent_id is None else str(agent_id),
     )
 
 
 def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find objectives that were completed in the same order in several tasks."""
-    text_by_words = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
-    similar_texts = [
-        (a, b, similarity)
-        for a, b, similarity in word_pairs(text_by_words)
-        if not at_odds(text_by_words[a], text_by_words[b])
+    description_by_plain_text = {
+        plain(objective.description): objective.description
+        for task in tasks
+        for objective in task.state.objectives
+    }
+    similar_pairs = [
+        (first_text, second_text, similarity)
+        for first_text, second_text, similarity in word_pairs(description_by_plain_text)
+        if not at_odds(
+            description_by_plain_text[first_text], description_by_plain_text[second_text]
+        )
     ]
-    groups = complete_links(list(text_by_words), similar_texts)
-    step_by_words = {key: text_by_words[group[0]] for group in groups for key in group}
+    groups = complete_links(list(description_by_plain_text), similar_pairs)
+    step_by_plain_text = {
+        plain_text: description_by_plain_text[group[0]] for group in groups for plain_text in group
+    }
     steps_by_task = {
-        task.state.task.id: [step_by_words[plain(o.description)] for o in task.finished]
+        task.state.task.id: [
+            step_by_plain_text[plain(objective.description)] for objective in task.finished
+        ]
         for task in tasks
     }
-    runs = recurring_runs(steps_by_task).items()
+    runs_with_tasks = recurring_runs(steps_by_task).items()
     return _most_frequent(
-        Pattern("objective_order", " \u2192 ".join(steps), names) for steps, names in runs
+        Pattern("objective_order", " \u2192 ".join(steps), task_ids)
+        for steps, task_ids in runs_with_tasks
     )
 
 
@@ -189,24 +217,35 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find tools that most of the tasks used, each with its number of uses over all tasks."""
     patterns = []
     for tool in sorted({tool for task in tasks for tool in task.tools}):
-        users = [task for task in tasks if task.tools[tool]]
-        if len(users) < FEWEST or 2 * len(users) <= len(tasks):
+        tasks_with_tool = [task for task in tasks if task.tools[tool]]
+        if len(tasks_with_tool) < FEWEST or 2 * len(tasks_with_tool) <= len(tasks):
             continue
-        ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
-        task_ids = [task.state.task.id for task in users]
-        use_count = sum(task.tools[tool] for task in users)
-        patterns.append(Pattern("tool", tool, task_ids, ids[:_MAX_SHOWN], use_count))
+        observation_ids = [
+            str(row["id"])
+            for tool_user in tasks_with_tool
+            for row in tool_user.observations
+            if row["tool_name"] == tool
+        ]
+        task_ids = [task.state.task.id for task in tasks_with_tool]
+        use_count = sum(task.tools[tool] for task in tasks_with_tool)
+        patterns.append(Pattern("tool", tool, task_ids, observation_ids[:_MAX_SHOWN], use_count))
     return _most_frequent(patterns)
 
 
 def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
     """Return the median duration of the tasks, if enough of them are completed."""
-    duration_by_task = {t.state.task.id: t.duration_s for t in tasks}
-    known_by_task = {name: value for name, value in duration_by_task.items() if value is not None}
-    if len(known_by_task) < FEWEST:
+    duration_by_task = {task.state.task.id: task.duration_s for task in tasks}
+    known_duration_by_task = {
+        task_id: duration for task_id, duration in duration_by_task.items() if duration is not None
+    }
+    if len(known_duration_by_task) < FEWEST:
         return []
-    median_s = median(known_by_task.values())
-    return [Pattern("duration", f"median {median_s:.1f} s", list(known_by_task), value=median_s)]
+    median_s = median(known_duration_by_task.values())
+    return [
+        Pattern(
+            "duration", f"median {median_s:.1f} s", list(known_duration_by_task), value=median_s
+        )
+    ]
 
 
 def _recurring(
@@ -216,20 +255,27 @@ def _recurring(
     if len({row["task_id"] for row in rows}) < FEWEST:
         return [], []
     newest_rows = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
-    grouped = group_rows(engine, kind, newest_rows)
-    notes = list(grouped.notes)
+    row_groups = group_rows(engine, kind, newest_rows)
+    notes = list(row_groups.notes)
     if len(newest_rows) < len(rows):
         notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")
     patterns = []
-    for group in grouped.groups:
+    for group in row_groups.groups:
         task_ids = list(dict.fromkeys(str(row["task_id"]) for row in group))
         if len(task_ids) >= FEWEST:
-            ids = [str(row["id"]) for row in group]
-            text = max((str(row[kind.text or ""]) for row in group), key=worded)
-            next_steps = [following[row_id] for row_id in ids if row_id in following]
-            name: PatternName = "fact" if kind is FACT else "error"
+            row_ids = [str(row["id"]) for row in group]
+            best_text = max((str(row[kind.text or ""]) for row in group), key=worded)
+            next_steps = [following[row_id] for row_id in row_ids if row_id in following]
+            pattern_name: PatternName = "fact" if kind is FACT else "error"
             patterns.append(
-                Pattern(name, text, task_ids, ids[:_MAX_SHOWN], len(ids), next_steps[:_MAX_SHOWN])
+                Pattern(
+                    pattern_name,
+                    best_text,
+                    task_ids,
+                    row_ids[:_MAX_SHOWN],
+                    len(row_ids),
+                    next_steps[:_MAX_SHOWN],
+                )
             )
     return _most_frequent(patterns), notes
 

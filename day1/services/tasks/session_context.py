@@ -91,23 +91,25 @@ def recall(
     Raises:
         NotFound: no such session wrote anything.
     """
-    notes = repo.ledger.records(Session, session_id=session_id)
-    if not notes:
+    sessions = repo.ledger.records(Session, session_id=session_id)
+    if not sessions:
         raise NotFound(
-            f"No session {session_id!r} has written to this memory: pass the session_id of its "
-            "writes.",
+            f"No session {session_id!r} has written to this memory: pass a session_id with "
+            "which something was written.",
             session_id=session_id,
         )
-    context = SessionRecall(notes, written_branches(repo, session_id=session_id))
-    rows = _Rows(repo, session_id, space)
-    for place in context.branches:
-        rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
-    fitting = context.room.fitting
-    context.facts = list(fitting(rows.newest(FACT, fact_limit)))
-    messages = list(fitting(rows.newest(MESSAGE, message_limit)))
-    context.observations = list(fitting(rows.newest(OBSERVATION, OBSERVATIONS)))
-    context.talks = list(_talks(repo, context.branches, messages))
-    return context
+    session_recall = SessionRecall(sessions, written_branches(repo, session_id=session_id))
+    session_rows = _Rows(repo, session_id, space)
+    for written_branch in session_recall.branches:
+        session_rows.read(
+            written_branch, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit}
+        )
+    fitting_rows = session_recall.room.fitting
+    session_recall.facts = list(fitting_rows(session_rows.newest(FACT, fact_limit)))
+    newest_messages = list(fitting_rows(session_rows.newest(MESSAGE, message_limit)))
+    session_recall.observations = list(fitting_rows(session_rows.newest(OBSERVATION, OBSERVATIONS)))
+    session_recall.talks = list(_talks(repo, session_recall.branches, newest_messages))
+    return session_recall
 
 
 class _Rows:
@@ -127,16 +129,18 @@ class _Rows:
                     quoted_rows.setdefault(row["id"], QuotedRow(place.branch.name, row, text))
 
     def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
-        active = active_rows(kind, inactive=False)
-        equal = {**active.equal, "session_id": self._session_id}
+        active_query = active_rows(kind, inactive=False)
+        required_values = {**active_query.equal, "session_id": self._session_id}
         now = self._repo.clock()
-        query = replace(active, equal=equal, present_at=now, descending=True, limit=limit)
+        query = replace(
+            active_query, equal=required_values, present_at=now, descending=True, limit=limit
+        )
         return reading.find(kind, within(reading, kind, query, self._space))
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
         """Return the newest rows of a kind over all branches."""
-        rows = self._quoted_rows.get(kind, {}).values()
-        return sorted(rows, key=_time_and_id, reverse=True)[:limit]
+        quoted_rows = self._quoted_rows.get(kind, {}).values()
+        return sorted(quoted_rows, key=_time_and_id, reverse=True)[:limit]
 
 
 def _time_and_id(quoted_row: QuotedRow) -> tuple[Cell, Cell]:
@@ -147,17 +151,23 @@ def _talks(
     repo: Repository, branches: list[WrittenBranch], messages: list[QuotedRow]
 ) -> Iterable[ConversationEnd]:
     """Group messages by conversation, the conversation with the newest message first."""
-    by_talk: dict[tuple[str, str], dict[str, QuotedRow]] = {}
+    message_by_id_by_conversation: dict[tuple[str, str], dict[str, QuotedRow]] = {}
     for message in messages:
-        key = (message.branch, str(message.row["conversation_id"]))
-        by_talk.setdefault(key, {})[str(message.row["id"])] = message
-    ref_by_branch = {place.branch.name: place.ref for place in branches}
-    for (branch, conversation_id), chosen in by_talk.items():
-        with repo.store.reading(repo.shown(ref_by_branch[branch])) as reading:
-            conversations = reading.get(CONVERSATION, [conversation_id])
+        branch_and_conversation = (message.branch, str(message.row["conversation_id"]))
+        message_by_id_by_conversation.setdefault(branch_and_conversation, {})[
+            str(message.row["id"])
+        ] = message
+    ref_by_branch = {written_branch.branch.name: written_branch.ref for written_branch in branches}
+    for (branch_name, conversation_id), message_by_id in message_by_id_by_conversation.items():
+        with repo.store.reading(repo.shown(ref_by_branch[branch_name])) as reading:
+            conversation_by_id = reading.get(CONVERSATION, [conversation_id])
             ordered_messages = messages_of(repo, reading, conversation_id)
-        if conversations:
+        if conversation_by_id:
             numbered_messages = [
-                (n, chosen[i]) for n, row in ordered_messages if (i := str(row["id"])) in chosen
+                (message_number, message_by_id[message_id])
+                for message_number, row in ordered_messages
+                if (message_id := str(row["id"])) in message_by_id
             ]
-            yield ConversationEnd(branch, conversations[conversation_id], numbered_messages)
+            yield ConversationEnd(
+                branch_name, conversation_by_id[conversation_id], numbered_messages
+            )

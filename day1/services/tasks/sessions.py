@@ -17,13 +17,13 @@ def register_writer(
     writer_ids = (origin.agent_id, origin.session_id, origin.task_id)
     if not any((*writer_ids, token_id)):
         return
-    writer = (branch.id, *writer_ids, token_id)
-    if writer in repo.registered_writers:
+    writer_key = (branch.id, *writer_ids, token_id)
+    if writer_key in repo.registered_writers:
         return
     session = session_of(branch.id, writer_ids, now, token_id)
     if repo.ledger.record(Session, session.id) is None:
         repo.ledger.put(session)
-    repo.registered_writers.add(writer)
+    repo.registered_writers.add(writer_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ def written_branches(
     A deleted branch is replaced by the branches that it was merged into.
     """
     session_fields = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
-    equal = {name: value for name, value in session_fields.items() if value is not None}
-    notes = repo.ledger.records(Session, **equal)
-    queue = list(dict.fromkeys(session.branch_id for session in reversed(notes)))
-    branch_by_id: dict[str, WrittenBranch] = {}
-    for branch_id in queue:
+    session_filter = {name: value for name, value in session_fields.items() if value is not None}
+    sessions = repo.ledger.records(Session, **session_filter)
+    branch_ids = list(dict.fromkeys(session.branch_id for session in reversed(sessions)))
+    written_branch_by_id: dict[str, WrittenBranch] = {}
+    for branch_id in branch_ids:
         branch = repo.ledger.record(Branch, branch_id)
         if branch is not None:
-            branch_by_id[branch_id] = WrittenBranch(branch, ref_of(branch))
+            written_branch_by_id[branch_id] = WrittenBranch(branch, ref_of(branch))
         else:
             merges = repo.ledger.records(MergeRecord, source_id=branch_id)
-            queue += [m.target_id for m in merges if m.target_id not in queue]
-    return list(branch_by_id.values())
+            branch_ids += [merge.target_id for merge in merges if merge.target_id not in branch_ids]
+    return list(written_branch_by_id.values())
 
 
 def ref_of(branch: Branch) -> Ref:

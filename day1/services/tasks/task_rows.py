@@ -19,10 +19,14 @@ _COUNTED = (FACT, OBSERVATION, MESSAGE)
 
 def task_branches_written(repo: Repository, state: TaskState) -> list[WrittenBranch]:
     """Return the branches of a task, then all other branches with rows written for the task."""
-    branches = task_branches(repo, state)
-    branches_of_task = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
-    other_branches = written_branches(repo, task_id=state.task.id)
-    return branches_of_task + [place for place in other_branches if place.branch.id not in branches]
+    branch_by_id = task_branches(repo, state)
+    branches_of_task = [WrittenBranch(branch, ref_of(branch)) for branch in branch_by_id.values()]
+    branches_with_rows = written_branches(repo, task_id=state.task.id)
+    return branches_of_task + [
+        written_branch
+        for written_branch in branches_with_rows
+        if written_branch.branch.id not in branch_by_id
+    ]
 
 
 def readings(
@@ -52,8 +56,8 @@ class NewestRows:
 
     def read(self, branch: Branch, reading: Reading) -> None:
         """Add the rows of a branch."""
-        for cells in reading.scan(self._kind, self._columns, self._query):
-            row: Row = dict(zip(self._columns, cells, strict=True))
+        for row_values in reading.scan(self._kind, self._columns, self._query):
+            row: Row = dict(zip(self._columns, row_values, strict=True))
             self._row_by_id.setdefault(str(row["id"]), row)
             self.branch_by_row.setdefault(str(row["id"]), branch.name)
 
@@ -78,10 +82,10 @@ def newest_rows(
     filters: Query,
 ) -> NewestRows:
     """Read the newest rows of a kind on branches, as `NewestRows` does."""
-    newest = NewestRows(kind, columns, filters)
+    collected_rows = NewestRows(kind, columns, filters)
     for branch, reading in readings(repo, branches):
-        newest.read(branch, reading)
-    return newest
+        collected_rows.read(branch, reading)
+    return collected_rows
 
 
 class RowCount:
@@ -131,15 +135,17 @@ def agent_timeline(
     A row on several branches is returned once: from the agent's own branch, else from the first.
     """
     moment_by_id: dict[str, AgentMoment] = {}
-    read: dict[str, ReadState] = {}
+    state_by_branch: dict[str, ReadState] = {}
     moments_query = Query(equal=agent, limit=limit)
-    own_first = sorted(branches, key=lambda place: place.branch.agent_id != agent["agent_id"])
-    for written_branch in own_first:
+    branches_own_first = sorted(
+        branches, key=lambda place: place.branch.agent_id != agent["agent_id"]
+    )
+    for written_branch in branches_own_first:
         branch = written_branch.branch
         with repo.store.reading(repo.shown(written_branch.ref)) as reading:
             if written_branch.ref.branch is not None:
-                read[branch.name] = reading.state
+                state_by_branch[branch.name] = reading.state
             for moment in timeline(reading, moments_query):
                 moment_by_id.setdefault(str(moment.row["id"]), AgentMoment(moment, branch.name))
     ordered_moments = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
-    return AgentTimeline(ordered_moments[-limit:], read)
+    return AgentTimeline(ordered_moments[-limit:], state_by_branch)

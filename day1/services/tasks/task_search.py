@@ -63,24 +63,36 @@ def search_branches(
     branch's hits are read.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
-    for place in branches_written:  # all before the search: word scores depend on all texts
-        _index_new_texts(engine, place)
-    answers = [
-        (place, search(engine, place.ref, place.branch.id, request, read_hits(place)))
-        for place in branches_written
+    for (
+        written_branch
+    ) in branches_written:  # all before the search: word scores depend on all texts
+        _index_new_texts(engine, written_branch)
+    branch_answers = [
+        (
+            written_branch,
+            search(
+                engine,
+                written_branch.ref,
+                written_branch.branch.id,
+                request,
+                read_hits(written_branch),
+            ),
+        )
+        for written_branch in branches_written
     ]
-    best_by_row: dict[str, TeamHit] = {}
-    for place, answer in answers:
+    best_hit_by_row: dict[str, TeamHit] = {}
+    for written_branch, answer in branch_answers:
         for hit in answer.hits:
-            row_id, is_by_author = str(hit.row["id"]), _wrote(place, hit.row)
-            if row_id not in best_by_row or (
-                is_by_author and not _wrote(best_by_row[row_id].place, hit.row)
+            row_id, is_by_author = str(hit.row["id"]), _wrote(written_branch, hit.row)
+            if row_id not in best_hit_by_row or (
+                is_by_author and not _wrote(best_hit_by_row[row_id].place, hit.row)
             ):
-                best_by_row[row_id] = TeamHit(hit, place)
+                best_hit_by_row[row_id] = TeamHit(hit, written_branch)
     hits = once_each(
-        sorted(best_by_row.values(), key=_best_first), lambda team_hit: text_key(team_hit.hit.row)
+        sorted(best_hit_by_row.values(), key=_best_first),
+        lambda team_hit: text_key(team_hit.hit.row),
     )
-    return TeamFound(hits[: request.limit], answers)
+    return TeamFound(hits[: request.limit], branch_answers)
 
 
 def _index_new_texts(engine: SearchEngine, place: WrittenBranch) -> None:

@@ -46,12 +46,16 @@ def create_task(
     def make_branch(name: str) -> NewBranch:
         branch = new_below(repo, parent, name, now)
         branch = replace(branch, description=task.description, task_id=task.id)
-        objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
+        objectives = [_objective(task.id, position, aim, now) for position, aim in enumerate(aims)]
         return branch, (replace(task, branch_id=branch.id), *objectives)
 
     def existing_branch() -> Branch | None:
-        fields = {"name": task.name, "description": task.description, "task_type": task.task_type}
-        earlier_task = made_by(repo.ledger, Task, task.id, **fields, tags=task.tags)
+        task_fields = {
+            "name": task.name,
+            "description": task.description,
+            "task_type": task.task_type,
+        }
+        earlier_task = made_by(repo.ledger, Task, task.id, **task_fields, tags=task.tags)
         return None if earlier_task is None else repo.ledger.record(Branch, earlier_task.branch_id)
 
     return fork_under(
@@ -82,7 +86,7 @@ def find_task(repo: Repository, task_id: str) -> Task:
     Raises:
         NotFound: no task has this id.
     """
-    advice = Advice("{memory_task_create} answers the id to use.")
+    advice = Advice("{memory_task_create} returns the id to use.")
     return find_record(repo, Task, task_id, advice)
 
 
@@ -100,9 +104,9 @@ def task_state(repo: Repository, task_id: str) -> TaskState:
 
 def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
     """Return all tasks, or the tasks of a type, the newest first."""
-    equal = {} if task_type is None else {"task_type": task_type}
-    records = repo.ledger.records(Task, **equal)
-    return [task_state(repo, task.id) for task in reversed(records)]
+    type_filter = {} if task_type is None else {"task_type": task_type}
+    task_records = repo.ledger.records(Task, **type_filter)
+    return [task_state(repo, task.id) for task in reversed(task_records)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +129,14 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         NotFound: there is no such task.
         InvalidRequest: the task has no objective with an assigned index.
     """
-    task_id, agent_id, assigned = request.task_id, request.agent_id, request.assigned
-    state = task_state(repo, task_id)
-    task_branch = repo.ledger.record(Branch, state.task.branch_id)
-    unknown_indices = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
+    task_id, agent_id, assigned_indices = request.task_id, request.agent_id, request.assigned
+    joined_task = task_state(repo, task_id)
+    task_branch = repo.ledger.record(Branch, joined_task.task.branch_id)
+    unknown_indices = [
+        index for index in assigned_indices or () if not 0 <= index < len(joined_task.objectives)
+    ]
     if unknown_indices:
-        _refuse_indices(unknown_indices, len(state.objectives))
+        _refuse_indices(unknown_indices, len(joined_task.objectives))
     if task_branch is None or task_branch.retired_tip is not None:
         raise NotFound(
             "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
@@ -168,15 +174,18 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
 
 def _updated_member(member: TaskAgent, request: JoinRequest) -> TaskAgent:
     """Return the member with the role and objectives of the request."""
-    assigned = request.assigned
-    indices = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
-    return replace(member, role=request.role or member.role, assigned=indices)
+    requested_indices = request.assigned
+    assigned_indices = (
+        member.assigned if requested_indices is None else tuple(dict.fromkeys(requested_indices))
+    )
+    return replace(member, role=request.role or member.role, assigned=assigned_indices)
 
 
 def _refuse_indices(unknown: Sequence[int], count: int) -> None:
-    indices = f"0 to {count - 1}" if count else "none"
+    index_range = f"0 to {count - 1}" if count else "none"
     raise InvalidRequest(
-        f"This task has no objective {', '.join(map(str, unknown))}; its indices are {indices}.",
+        f"This task has no objective {', '.join(map(str, unknown))}; "
+        f"its indices are {index_range}.",
         objectives=list(unknown),
     )
 
@@ -210,29 +219,29 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
         InvalidRequest: the task has no objective with this index.
     """
     with repo.ledger.transaction():
-        state, index = task_state(repo, update.task_id), update.index
-        objectives = state.objectives
+        current_task, index = task_state(repo, update.task_id), update.index
+        objectives = current_task.objectives
         if not 0 <= index < len(objectives):
             _refuse_indices([index], len(objectives))
         old_objective = objectives[index]
-        start = None if update.status == "pending" else old_objective.started_at or now
+        started_at = None if update.status == "pending" else old_objective.started_at or now
         completed_at = None if update.status != "completed" else old_objective.completed_at or now
         new_objective = replace(
             old_objective,
             status=update.status,
             agent_id=update.agent_id or old_objective.agent_id,
             notes=update.notes or old_objective.notes,
-            started_at=start,
+            started_at=started_at,
             completed_at=completed_at,
             updated_at=max(now, old_objective.updated_at + 1),
         )
         repo.ledger.put(new_objective)
     objectives[index] = new_objective
-    return Progress(old_objective, new_objective, state)
+    return Progress(old_objective, new_objective, current_task)
 
 
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
     """Return the branches of a task by id: its own first, then its agents' in joining order."""
-    ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
-    branch_by_id = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
+    branch_ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
+    branch_by_id = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in branch_ids}
     return {branch_id: branch for branch_id, branch in branch_by_id.items() if branch is not None}

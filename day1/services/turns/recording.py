@@ -77,56 +77,73 @@ class ThreadUnit:
         if record_id in self.adding.mask.rows:
             return self._added(messages, []), [HIDDEN]
         old_record = self.adding.get(OBSERVATION, [record_id]).get(record_id)
-        columns = self._columns(old_record, record)
+        record_columns = self._columns(old_record, record)
         if old_record is None:
             now = self.adding.now
             return self._added(
-                messages, [new_row(OBSERVATION, record_id, columns, self.origin, now)]
+                messages, [new_row(OBSERVATION, record_id, record_columns, self.origin, now)]
             ), []
-        if not changed_groups(OBSERVATION, old_record, complete(OBSERVATION, columns)):
+        if not changed_groups(OBSERVATION, old_record, complete(OBSERVATION, record_columns)):
             return self._added(messages, []), []
-        changing_work = self.adding.to_change()
-        Editor(self.repo, changing_work, self.origin).change(OBSERVATION, old_record, columns)
-        self._add(changing_work, messages)
-        tip = changing_work.commit(Message("change", f"describe session {record_id}"))
-        return BranchAfter(tip, 0, changing_work.now), []
+        changing_unit = self.adding.to_change()
+        Editor(self.repo, changing_unit, self.origin).change(
+            OBSERVATION, old_record, record_columns
+        )
+        self._add(changing_unit, messages)
+        tip = changing_unit.commit(Message("change", f"describe session {record_id}"))
+        return BranchAfter(tip, 0, changing_unit.now), []
 
     def _added(self, messages: NewMessages, records: Sequence[Row]) -> BranchAfter:
         if records:
             self.adding.add(OBSERVATION, records)
-        count = self._add(self.adding, messages) + len(records)
-        return BranchAfter.of(self.adding, count)
+        added_count = self._add(self.adding, messages) + len(records)
+        return BranchAfter.of(self.adding, added_count)
 
     def _add(self, work: Additions, messages: NewMessages) -> int:
         """Add messages; the first ones of a thread create its conversation. Returns the rows."""
         if not messages:
             return 0
-        key, last_id = self.thread.conversation_id, None
-        is_new = not work.get(CONVERSATION, [key])
-        if is_new:
+        thread_conversation_id, last_id = self.thread.conversation_id, None
+        is_new_thread = not work.get(CONVERSATION, [thread_conversation_id])
+        if is_new_thread:
             owner = self.thread.owner
-            values: Row = {
+            conversation_columns: Row = {
                 "space": owner.space,
                 "detail": detail_of(owner, threadId=self.thread.name),
             }
-            work.add(CONVERSATION, [new_row(CONVERSATION, key, values, self.origin, work.now)])
+            work.add(
+                CONVERSATION,
+                [
+                    new_row(
+                        CONVERSATION,
+                        thread_conversation_id,
+                        conversation_columns,
+                        self.origin,
+                        work.now,
+                    )
+                ],
+            )
         else:
-            last_id = last_message(self.repo, work, key)
-        rows = []
+            last_id = last_message(self.repo, work, thread_conversation_id)
+        message_rows = []
         for row_id, message in messages:
-            columns: Row = {**message.columns, "conversation_id": key, "previous_id": last_id}
-            rows.append(new_row(MESSAGE, row_id, columns, self.origin, work.now))
+            message_columns: Row = {
+                **message.columns,
+                "conversation_id": thread_conversation_id,
+                "previous_id": last_id,
+            }
+            message_rows.append(new_row(MESSAGE, row_id, message_columns, self.origin, work.now))
             last_id = row_id
-        work.add(MESSAGE, rows)
+        work.add(MESSAGE, message_rows)
         self.repo.point("turn.after_rows")
-        return len(rows) + is_new
+        return len(message_rows) + is_new_thread
 
     def _columns(self, before: Row | None, record: SessionRecord) -> Row:
         """Build the columns of the session's record: those of `before` with what is new."""
         old_detail = {} if before is None else read_detail(before["detail"])
         thread = self.thread
         placeholder = f"Session {thread.session} of thread {thread.name}."
-        summary = placeholder if before is None else str(before["summary"])
+        old_summary = placeholder if before is None else str(before["summary"])
         metadata = _fitting({**_object(old_detail.get("metadata")), **record.metadata})
         detail = detail_of(
             thread.owner,
@@ -137,7 +154,7 @@ class ThreadUnit:
             summarized=True if record.summary is not None else old_detail.get("summarized"),
         )
         return {
-            "summary": record.summary or summary,
+            "summary": record.summary or old_summary,
             "observation_type": SESSION,
             "space": thread.owner.space,
             "detail": detail,
@@ -189,9 +206,11 @@ class Turn:
 
     @cached_property
     def _ids(self) -> list[str]:
-        conversation = self.thread.conversation_id
+        thread_conversation_id = self.thread.conversation_id
         message_numbers = range(1, len(self.messages) + 2)
-        return [turn_message_id(conversation, self.id, place) for place in message_numbers]
+        return [
+            turn_message_id(thread_conversation_id, self.id, number) for number in message_numbers
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +228,13 @@ def record_turn(repo: Repository, branch: Branch, turn: Turn, origin: Origin) ->
         RequestReused: the thread has a turn of this id with other messages, or somebody removed
             a message of the turn since.
     """
-    with repo.store.adding(branch.name) as work:
-        if _was_recorded(work, turn, origin):
-            return RecordedTurn(BranchAfter.of(work, 0))
-        messages = list(zip(turn.message_ids, turn.messages, strict=True))
-        thread_unit = ThreadUnit(repo, work, turn.thread, origin)
-        after, notes = thread_unit.put(messages, turn.record)
-    return RecordedTurn(after, notes)
+    with repo.store.adding(branch.name) as unit_of_work:
+        if _was_recorded(unit_of_work, turn, origin):
+            return RecordedTurn(BranchAfter.of(unit_of_work, 0))
+        messages_with_ids = list(zip(turn.message_ids, turn.messages, strict=True))
+        thread_unit = ThreadUnit(repo, unit_of_work, turn.thread, origin)
+        branch_after, notes = thread_unit.put(messages_with_ids, turn.record)
+    return RecordedTurn(branch_after, notes)
 
 
 def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
@@ -224,9 +243,9 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
     Raises:
         RequestReused: it has another turn of this id, or had this one.
     """
-    ids = turn.message_ids
-    present_rows = work.get(MESSAGE, [*ids, turn.next_id])
-    if removed_of(work, [row_id for row_id in ids if row_id not in present_rows]):
+    message_ids = turn.message_ids
+    present_rows = work.get(MESSAGE, [*message_ids, turn.next_id])
+    if removed_of(work, [row_id for row_id in message_ids if row_id not in present_rows]):
         raise RequestReused(
             f"A message of the turn {turn.id!r} was removed since it was recorded.",
             Advice("{memory_restore} restores it; to record the turn anew, use another turnId."),
@@ -234,7 +253,7 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
         )
     if not present_rows:
         return False
-    message_by_id = dict(zip(ids, turn.messages, strict=True))
+    message_by_id = dict(zip(message_ids, turn.messages, strict=True))
     if present_rows.keys() != message_by_id.keys() or not all(
         _is_same(row, message_by_id[row_id], origin) for row_id, row in present_rows.items()
     ):

@@ -56,38 +56,45 @@ def store_transcript(
     A message that the session has as often as the transcript, with the same role and text, is not
     stored again, whether a turn or a transcript brought it.
     """
-    with repo.store.adding(branch.name) as work:
-        ids, new = _missing(work, transcript)
-        thread_unit = ThreadUnit(repo, work, transcript.thread, origin)
-        after, notes = thread_unit.put(new, transcript.record)
-    return StoredTranscript(ids, after, notes)
+    with repo.store.adding(branch.name) as unit_of_work:
+        message_ids, new_messages = _missing(unit_of_work, transcript)
+        thread_unit = ThreadUnit(repo, unit_of_work, transcript.thread, origin)
+        branch_after, notes = thread_unit.put(new_messages, transcript.record)
+    return StoredTranscript(message_ids, branch_after, notes)
 
 
 def _missing(
     work: Additions, transcript: NewTranscript
 ) -> tuple[list[str], list[tuple[str, NewMessage]]]:
     """Find which messages the thread lacks; return the ids of all, and the new ones with theirs."""
-    conversation, session = transcript.thread.conversation_id, transcript.thread.session
-    query = Query(equal={"conversation_id": conversation, "session_id": session})
+    thread_conversation_id, session_id = (
+        transcript.thread.conversation_id,
+        transcript.thread.session,
+    )
+    query = Query(equal={"conversation_id": thread_conversation_id, "session_id": session_id})
     ids_by_message: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for row_id, role, hashed in work.scan(MESSAGE, ("id", "role", "content_hash"), query):
-        ids_by_message[str(role), str(hashed)].append(str(row_id))
-    ids: list[str] = []
-    new: dict[str, NewMessage] = {}
-    for number, message in enumerate(transcript.messages, start=1):
-        hashed = content_hash(message.content)
-        equal_ids = ids_by_message[message.role, hashed]
+    for row_id, role, text_hash in work.scan(MESSAGE, ("id", "role", "content_hash"), query):
+        ids_by_message[str(role), str(text_hash)].append(str(row_id))
+    message_ids: list[str] = []
+    new_message_by_id: dict[str, NewMessage] = {}
+    for message_number, message in enumerate(transcript.messages, start=1):
+        text_hash = content_hash(message.content)
+        equal_ids = ids_by_message[message.role, text_hash]
         if equal_ids:
-            ids.append(equal_ids.pop(0))
-        elif hashed not in work.mask.hashes:
-            row_id = transcript_message_id(conversation, session, number, hashed)
-            ids.append(row_id)
-            new[row_id] = message
-    removed_ids = removed_of(work, list(new))
+            message_ids.append(equal_ids.pop(0))
+        elif text_hash not in work.mask.hashes:
+            row_id = transcript_message_id(
+                thread_conversation_id, session_id, message_number, text_hash
+            )
+            message_ids.append(row_id)
+            new_message_by_id[row_id] = message
+    removed_ids = removed_of(work, list(new_message_by_id))
     new_messages = [
-        (row_id, message) for row_id, message in new.items() if row_id not in removed_ids
+        (row_id, message)
+        for row_id, message in new_message_by_id.items()
+        if row_id not in removed_ids
     ]
-    return [row_id for row_id in ids if row_id not in removed_ids], new_messages
+    return [row_id for row_id in message_ids if row_id not in removed_ids], new_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,33 +128,41 @@ def find_transcript(
         conversation = _thread(reading, owner, name)
     if conversation is None:
         return None
-    rows = [row for _, row in messages_of(repo, reading, str(conversation["id"]))]
-    rows = [row for row in rows if session is None or row["session_id"] == session]
-    if not rows:
+    message_rows = [row for _, row in messages_of(repo, reading, str(conversation["id"]))]
+    message_rows = [row for row in message_rows if session is None or row["session_id"] == session]
+    if not message_rows:
         return None
-    sessions = [str(row["session_id"]) for row in rows if row["session_id"] is not None]
+    session_ids = [str(row["session_id"]) for row in message_rows if row["session_id"] is not None]
     name = _thread_name(conversation)
-    thread = Thread(owner_in(conversation["detail"]), name, sessions[-1] if sessions else name)
-    records = reading.get(OBSERVATION, [thread.record_id]) if len({*sessions}) == 1 else {}
-    return Transcript(thread, rows, records.get(thread.record_id))
+    thread = Thread(
+        owner_in(conversation["detail"]), name, session_ids[-1] if session_ids else name
+    )
+    record_by_id = reading.get(OBSERVATION, [thread.record_id]) if len({*session_ids}) == 1 else {}
+    return Transcript(thread, message_rows, record_by_id.get(thread.record_id))
 
 
 def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None:
     """Find the conversation of a session in the nearest space: that of its newest message."""
     newest_query = Query(equal={"session_id": session}, order="created_at", descending=True)
     newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest_query)
-    ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
-    conversations = reading.get(CONVERSATION, ids)
-    visible = [conversations[i] for i in ids if i in conversations]
-    visible = [row for row in visible if _is_visible(row, owner)]
-    return min(visible, key=lambda row: owner.spaces.index(row["space"]), default=None)
+    conversation_ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
+    conversation_by_id = reading.get(CONVERSATION, conversation_ids)
+    visible_conversations = [
+        conversation_by_id[row_id] for row_id in conversation_ids if row_id in conversation_by_id
+    ]
+    visible_conversations = [row for row in visible_conversations if _is_visible(row, owner)]
+    return min(
+        visible_conversations, key=lambda row: owner.spaces.index(row["space"]), default=None
+    )
 
 
 def _thread(reading: Reading, owner: Owner, name: str) -> Row | None:
     """Find the conversation of a thread, in the nearest space that has it."""
-    ids = [conversation_id(space, name) for space in owner.spaces]
-    conversations = reading.get(CONVERSATION, ids)
-    visible_conversations = (conversations[i] for i in ids if i in conversations)
+    conversation_ids = [conversation_id(space, name) for space in owner.spaces]
+    conversation_by_id = reading.get(CONVERSATION, conversation_ids)
+    visible_conversations = (
+        conversation_by_id[row_id] for row_id in conversation_ids if row_id in conversation_by_id
+    )
     return next((row for row in visible_conversations if _is_visible(row, owner)), None)
 
 

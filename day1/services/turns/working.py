@@ -49,12 +49,18 @@ def find_working(
     A wallet without a user sees the sessions of all its users, by their ids.
     """
     desk = repo.ledger.record(Desk, desk_id(*_desk_key(branch, owner, session)))
-    working = None if desk is None else _session_of(desk, now)
-    if working is None:
+    working_session = None if desk is None else _session_of(desk, now)
+    if working_session is None:
         return None
-    owner_pairs = ((owner.user, working.memory.user), (owner.device, working.memory.device))
-    is_hidden = any(None not in pair and pair[0] != pair[1] for pair in owner_pairs)
-    return None if is_hidden else working
+    owner_pairs = (
+        (owner.user, working_session.memory.user),
+        (owner.device, working_session.memory.device),
+    )
+    is_hidden = any(
+        None not in compared_ids and compared_ids[0] != compared_ids[1]
+        for compared_ids in owner_pairs
+    )
+    return None if is_hidden else working_session
 
 
 def write_working(
@@ -83,17 +89,19 @@ def write_working(
     desk_key = _desk_key(branch, owner, session)
     for _ in range(_TRIES):
         desk = repo.ledger.record(Desk, desk_id(*desk_key))
-        session_now = None if desk is None else _session_of(desk, now)
+        present_session = None if desk is None else _session_of(desk, now)
         memory = (
-            WorkingMemory(owner.user, owner.device) if session_now is None else session_now.memory
+            WorkingMemory(owner.user, owner.device)
+            if present_session is None
+            else present_session.memory
         )
         if not memory.is_of(owner):
             raise Conflict("Another user or device works in the session: use another sessionId.")
         new_memory = change(memory)
-        if new_memory is memory and session_now is not None:
-            return session_now
-        value = _checked_value(new_memory)
-        new_desk = next_desk(None if session_now is None else desk, desk_key, value, now)
+        if new_memory is memory and present_session is not None:
+            return present_session
+        memory_json = _checked_value(new_memory)
+        new_desk = next_desk(None if present_session is None else desk, desk_key, memory_json, now)
         if write_desk(repo, desk, new_desk):
             return WorkingSession(new_memory, new_desk.created_at, new_desk.changed_at)
     raise Conflict("Others write to the working session at the same time: try again.")
@@ -122,9 +130,11 @@ def remember_messages(
 
 def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
     """Return the lines of the caller, then the messages of turns that may be shown."""
-    rows = reading.get(MESSAGE, memory.messages)
-    messages = (rows[row_id] for row_id in memory.messages if row_id in rows)
-    shown_messages = (row for row in messages if row["content_hash"] != REDACTED_HASH)
+    message_by_id = reading.get(MESSAGE, memory.messages)
+    present_messages = (
+        message_by_id[row_id] for row_id in memory.messages if row_id in message_by_id
+    )
+    shown_messages = (row for row in present_messages if row["content_hash"] != REDACTED_HASH)
     return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown_messages)]
 
 
@@ -157,15 +167,15 @@ def _checked_value(memory: WorkingMemory) -> str:
     Raises:
         InvalidRequest: it is too long.
     """
-    value = memory.value
-    size = len(value.encode())
-    if size > MOST_BYTES:
+    memory_json = memory.value
+    byte_count = len(memory_json.encode())
+    if byte_count > MOST_BYTES:
         problem = (
-            f"the working memory would have {size:,} bytes, and may have {MOST_BYTES:,}: shorten "
-            "it, or give a shorter one with `replace`"
+            f"the working memory would have {byte_count:,} bytes, and may have {MOST_BYTES:,}: "
+            "shorten it, or give a shorter one with `replace`"
         )
         raise InvalidRequest(
             f"{memory.longest}: {problem}.",
             problems=[{"argument": memory.longest, "problem": problem}],
         )
-    return value
+    return memory_json

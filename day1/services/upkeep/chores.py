@@ -163,26 +163,26 @@ class ChoreRunner:
             return
         if isinstance(result, bool):
             pause = 0.0 if result else chore.every
-            state = ChoreState(now + pause, last_ok=now, last_failed=before.last_failed)
+            new_state = ChoreState(now + pause, last_ok=now, last_failed=before.last_failed)
         else:
             failures = before.failures + 1
-            state = ChoreState(
+            new_state = ChoreState(
                 now + _pause_after(result, failures, chore.every),
                 failures,
                 result.code if isinstance(result, Day1Error) else type(result).__name__,
                 before.last_ok,
                 now,
             )
-            if state.error != before.error:
+            if new_state.error != before.error:
                 note_failure(log, self.what, result)
-        self._states[chore.name] = state
-        if state.error != before.error:
+        self._states[chore.name] = new_state
+        if new_state.error != before.error:
             self.report(self.states)
 
 
 def _pause_after(exc: BaseException, failures: int, every: float) -> float:
     """Return the seconds until a failed chore is retried; after known errors at most its period."""
-    first, factor = min(every, _FIRST_PAUSE_S), 2.0 ** min(failures, 30)
+    first_pause, factor = min(every, _FIRST_PAUSE_S), 2.0 ** min(failures, 30)
     if isinstance(exc, Day1Error):
-        return min(first * factor / 2, every)
-    return min(first * factor, max(every, _MAX_PAUSE_S))
+        return min(first_pause * factor / 2, every)
+    return min(first_pause * factor, max(every, _MAX_PAUSE_S))

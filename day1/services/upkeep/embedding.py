@@ -77,15 +77,17 @@ class BackgroundEmbedding:
             if self._call.is_after(now - _QUIET_S) and not is_overdue:
                 self._clock.wait(min(_QUIET_S, deadline - now))
                 continue
-            enough = self._batch_end(now, stopped, is_overdue=is_overdue)
-            waiting_count = embed_pending(self._index, self._embedder, _BATCH, enough=enough)
+            is_batch_over = self._batch_end(now, stopped, is_overdue=is_overdue)
+            waiting_count = embed_pending(self._index, self._embedder, _BATCH, enough=is_batch_over)
             self._embedded = self._clock.now()
         if waiting_count is None or stopped():  # no pause, so no time for neighbours either
             return not stopped()
-        begun = self._clock.now()
+        begun_at = self._clock.now()
         # A call beside it takes up to three times as long, and does without the neighbours.
-        is_missing = self._index.update_neighbours(lambda: self._call.is_after(begun) or stopped())
-        return is_missing or waiting_count > 0
+        are_neighbours_missing = self._index.update_neighbours(
+            lambda: self._call.is_after(begun_at) or stopped()
+        )
+        return are_neighbours_missing or waiting_count > 0
 
     def _batch_end(
         self, begun: float, stopped: IsStopped, *, is_overdue: bool

@@ -39,17 +39,17 @@ class LedgerLease(Lease):
         if earlier_lease is not None and not is_ours and now < earlier_lease.expires_at:
             return False
         held_since = earlier_lease.created_at if earlier_lease is not None and is_ours else now
-        record = HeldLease(self.name, self.holder, held_since, now + LASTS)
-        if self.ledger.swap(earlier_lease, record):
-            self._record = record
+        new_lease = HeldLease(self.name, self.holder, held_since, now + LASTS)
+        if self.ledger.swap(earlier_lease, new_lease):
+            self._record = new_lease
         return self._record is not None
 
     @override
     def release(self) -> None:
-        record, self._record = self._record, None
-        if record is None:
+        held_lease, self._record = self._record, None
+        if held_lease is None:
             return
         try:
-            self.ledger.swap(record, replace(record, expires_at=0))
+            self.ledger.swap(held_lease, replace(held_lease, expires_at=0))
         except Day1Error:  # the store cannot be reached: the lease expires
             return

@@ -55,16 +55,20 @@ class ChangePoller:
         return news
 
     def _moved(self) -> list[Moved]:
-        stamp = self._repo.store.stamp()
-        if stamp == self._stamp:
+        store_stamp = self._repo.store.stamp()
+        if store_stamp == self._stamp:
             return []
-        states = self._repo.history.states(stamp)
-        old_states, self._seen, self._stamp = self._seen, states, stamp
-        if old_states is None:
+        state_by_branch = self._repo.history.states(store_stamp)
+        old_state_by_branch, self._seen, self._stamp = self._seen, state_by_branch, store_stamp
+        if old_state_by_branch is None:
             return []
         moved_branches = [
-            Moved(name, state.tip, state.pending.count, new=name not in old_states)
-            for name, state in states.items()
-            if old_states.get(name) != state
+            Moved(
+                name, read_state.tip, read_state.pending.count, new=name not in old_state_by_branch
+            )
+            for name, read_state in state_by_branch.items()
+            if old_state_by_branch.get(name) != read_state
         ]
-        return moved_branches + [Moved(name, None) for name in old_states.keys() - states.keys()]
+        return moved_branches + [
+            Moved(name, None) for name in old_state_by_branch.keys() - state_by_branch.keys()
+        ]

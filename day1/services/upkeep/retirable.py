@@ -24,15 +24,15 @@ def retirable_branches(repo: Repository, current: str, now: int) -> list[Retirab
     Never main, `current`, protected branches, or branches of templates and bundles.
     """
     retirable = []
-    for state in states(repo):
-        branch = state.branch
+    for branch_state in states(repo):
+        branch = branch_state.branch
         if branch.name in {MAIN, current} or branch.protection:
             continue
         if branch.closed and branch.name.startswith(KEPT):
             continue
         ttl_days = branch.ttl_days
         if ttl_days is not None and branch.created_at + ttl_days * DAY < now:
-            retirable.append(RetirableBranch(state, f"past its {ttl_days} days"))
-        elif state.status == "merged" and not offers(repo, branch):
-            retirable.append(RetirableBranch(state, "merged"))
+            retirable.append(RetirableBranch(branch_state, f"past its {ttl_days} days"))
+        elif branch_state.status == "merged" and not offers(repo, branch):
+            retirable.append(RetirableBranch(branch_state, "merged"))
     return retirable

@@ -25,17 +25,17 @@ class BranchStatus:
 def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
     """Read the status of a branch; the cost grows with the changes since the merge base."""
     state_by_name = {state.branch.name: state for state in states(repo)}
-    own_state = state_by_name[branch.name]
+    branch_state = state_by_name[branch.name]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        pending, held = reading.pending, len(offers_on(repo, reading))
-    parent = state_by_name.get(own_state.parent or "")
-    ahead_counts = {} if parent is None else _ahead(repo, own_state, parent)
-    return BranchStatus(own_state, pending, held, ahead_counts)
+        pending_rows, held_count = reading.pending, len(offers_on(repo, reading))
+    parent = state_by_name.get(branch_state.parent or "")
+    ahead_counts = {} if parent is None else _ahead(repo, branch_state, parent)
+    return BranchStatus(branch_state, pending_rows, held_count, ahead_counts)
 
 
 def _ahead(repo: Repository, state: BranchState, parent: BranchState) -> dict[str, int]:
-    base = repo.history.merge_base(parent.tip, state.tip)
-    changes = repo.history.changes(base, Ref(branch=state.branch.name))
+    base_commit = repo.history.merge_base(parent.tip, state.tip)
+    changes = repo.history.changes(base_commit, Ref(branch=state.branch.name))
     count_by_effect: dict[str, int] = {}
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):

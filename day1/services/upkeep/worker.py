@@ -56,13 +56,13 @@ class BackgroundWorker:
         """Work on a store and its index; `report` is called when chores fail or recover."""
         clock = clock or Clock()
         self._call = LastCall(clock, search.running)
-        memory = _MemoryChores(repo, search, tasks, clock)
+        memory_chores = _MemoryChores(repo, search, tasks, clock)
         chores = [
             Chore("ingest", EVERY_S, lambda stopped: _no_more(tasks.ingest(stopped))),
-            Chore("commit", EVERY_S, memory.commit),
-            Chore("prime", EVERY_S, memory.renew_primes),
-            Chore("index", EVERY_S, memory.index),
-            Chore("forget", EVERY_S, memory.forget),
+            Chore("commit", EVERY_S, memory_chores.commit),
+            Chore("prime", EVERY_S, memory_chores.renew_primes),
+            Chore("index", EVERY_S, memory_chores.index),
+            Chore("forget", EVERY_S, memory_chores.forget),
         ]
         if tasks.compaction_s:
             compaction = Compaction(repo, clock, tasks.compaction_s)
@@ -122,35 +122,46 @@ class _MemoryChores:
 
         All branches are checked if somebody wrote since the last check, or after `_LOOK_S` seconds.
         """
-        stamp = (self._repo.store.stamp(), self._repo.ledger.stamp())
-        now, first = self._clock.now(), self._stamp is None
-        if stamp == self._stamp and now - self._looked < _LOOK_S:
+        stamps = (self._repo.store.stamp(), self._repo.ledger.stamp())
+        now, is_first_check = self._clock.now(), self._stamp is None
+        if stamps == self._stamp and now - self._looked < _LOOK_S:
             return False
-        states = self._repo.history.states(stamp[0])
-        branches = [(b, states[b.name]) for b in self._repo.ledger.branches() if b.name in states]
-        moved = [(b, state) for b, state in branches if state != self._followed.get(b.id)]
-        for branch, state in branches:
-            if state.pending.count and not stopped():
-                self._repo.store.commit_pending_if_due(branch.name, state.pending)
-        self._to_renew = {*(self._to_renew or ()), *(b.name for b, _ in moved if not first)}
-        self._to_index = moved
-        self._stamp, self._looked, self._forgotten = stamp, now, frozenset()
+        state_by_name = self._repo.history.states(stamps[0])
+        branches_with_state = [
+            (branch, state_by_name[branch.name])
+            for branch in self._repo.ledger.branches()
+            if branch.name in state_by_name
+        ]
+        moved_branches = [
+            (branch, read_state)
+            for branch, read_state in branches_with_state
+            if read_state != self._followed.get(branch.id)
+        ]
+        for branch, read_state in branches_with_state:
+            if read_state.pending.count and not stopped():
+                self._repo.store.commit_pending_if_due(branch.name, read_state.pending)
+        self._to_renew = {
+            *(self._to_renew or ()),
+            *(branch.name for branch, _ in moved_branches if not is_first_check),
+        }
+        self._to_index = moved_branches
+        self._stamp, self._looked, self._forgotten = stamps, now, frozenset()
         return False
 
     def renew_primes(self, _: IsStopped) -> bool:
         """Renew the primes of the branches that moved, after their due rows were committed."""
-        names, self._to_renew = self._to_renew, None
-        if names is not None:
-            self._tasks.renew(sorted(names))
+        branch_names, self._to_renew = self._to_renew, None
+        if branch_names is not None:
+            self._tasks.renew(sorted(branch_names))
         return False
 
     def index(self, stopped: IsStopped) -> bool:
         """Bring the index up to date with the branches; a branch that fails is retried."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         while self._to_index and not stopped():
-            branch, state = self._to_index[0]
+            branch, read_state = self._to_index[0]
             follow(store, history, index, branch.name, branch.id)
-            self._followed[branch.id] = state
+            self._followed[branch.id] = read_state
             self._forgotten = frozenset()
             del self._to_index[0]
         return False

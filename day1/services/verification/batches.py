@@ -61,38 +61,42 @@ def verify_many(
 
     A commit is made after every `UNIT` verdicts and at the end, also if the caller stops the batch.
     """
-    batch, unwritten = VerifiedBatch(), list[JudgedFact]()
+    batch, unwritten_verdicts = VerifiedBatch(), list[JudgedFact]()
     shown_ref = verification.repo.shown(Ref(branch=branch.name))
     with verification.repo.store.reading(shown_ref) as reading:
-        rows = _chosen(reading, selection)
+        chosen_facts = _chosen(reading, selection)
     try:
-        for number, row in enumerate(rows, start=1):
+        for judged_count, row in enumerate(chosen_facts, start=1):
             if watch.stopped():
                 batch.stopped = True
                 break
-            unwritten.append(judge_fact(verification, branch, row))
-            if len(unwritten) == UNIT:
-                _write_batch(verification, branch, unwritten, origin, batch)
-            watch.progress(number, len(rows))
+            unwritten_verdicts.append(judge_fact(verification, branch, row))
+            if len(unwritten_verdicts) == UNIT:
+                _write_batch(verification, branch, unwritten_verdicts, origin, batch)
+            watch.progress(judged_count, len(chosen_facts))
     finally:  # keep the verdicts so far, whatever happened
-        _write_batch(verification, branch, unwritten, origin, batch)
-    unjudged = {**selection.equal, "scores": None}
+        _write_batch(verification, branch, unwritten_verdicts, origin, batch)
+    unjudged_values = {**selection.equal, "scores": None}
     with verification.repo.store.reading(
         verification.repo.shown(Ref(branch=branch.name))
-    ) as end_state:
-        batch.remaining = end_state.count(FACT, unjudged) - end_state.count(
-            FACT, {**unjudged, "sensitivity": SECRET}
+    ) as final_reading:
+        batch.remaining = final_reading.count(FACT, unjudged_values) - final_reading.count(
+            FACT, {**unjudged_values, "sensitivity": SECRET}
         )
     return batch
 
 
 def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
-    equal, limit = selection.equal, selection.limit
-    unjudged = Query(equal={**equal, "scores": None}, public=True, descending=True, limit=limit)
-    unjudged_rows = reading.find(FACT, unjudged)
+    required_values, limit = selection.equal, selection.limit
+    unjudged_query = Query(
+        equal={**required_values, "scores": None}, public=True, descending=True, limit=limit
+    )
+    unjudged_rows = reading.find(FACT, unjudged_query)
     if len(unjudged_rows) == limit:
         return unjudged_rows
-    newest_rows = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
+    newest_rows = reading.find(
+        FACT, Query(equal=required_values, public=True, descending=True, limit=limit)
+    )
     return [*unjudged_rows, *(row for row in newest_rows if row["scores"] is not None)][:limit]
 
 
@@ -104,14 +108,14 @@ def _write_batch(
     batch: VerifiedBatch,
 ) -> None:
     """Write the unwritten verdicts and add them to the counts of the batch."""
-    facts = list(unwritten)
+    judged_facts = list(unwritten)
     unwritten.clear()
-    result = write_verdicts(verification.repo, branch, facts, origin)
-    for fact in facts:
-        if fact.row["id"] in result.left:
+    written_verdicts = write_verdicts(verification.repo, branch, judged_facts, origin)
+    for judged_fact in judged_facts:
+        if judged_fact.row["id"] in written_verdicts.left:
             batch.errors += 1
             continue
-        batch.verdicts[fact.judgement.verdict] += 1
-        batch.judges[fact.judgement.judge] = None
-        batch.prompt_tokens += fact.judgement.prompt_tokens
-        batch.completion_tokens += fact.judgement.completion_tokens
+        batch.verdicts[judged_fact.judgement.verdict] += 1
+        batch.judges[judged_fact.judgement.judge] = None
+        batch.prompt_tokens += judged_fact.judgement.prompt_tokens
+        batch.completion_tokens += judged_fact.judgement.completion_tokens

@@ -71,7 +71,7 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     if row is not None:
         return row
     branch_names = list(branches_with(repo, FACT, fact_id))
-    advice = Advice("No branch has it; {memory_search} finds those there are.")
+    advice = Advice("No branch has it; {memory_search} finds facts.")
     if branch_names:
         advice = Advice("It is on {branches}.", branches=", ".join(branch_names[:5]))
     raise NotFound(
@@ -94,7 +94,7 @@ def judge_fact(
 
     If the chat model cannot be used, the rules judge, and the notes say so.
     """
-    case, read = _case(verification, branch, row, dimensions, context)
+    case, evidence_ids = _case(verification, branch, row, dimensions, context)
     try:
         judgement = verification.judge.judge(case)
     except ChatUnavailable as error:
@@ -104,10 +104,10 @@ def judge_fact(
         verification.notes[f"judged by {verification.judge.name}: {error}"] = None
         judgement = verification.judge.judge(case)
     if judgement.left_out:
-        pieces = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
-        reason = f"{judgement.reason} Left out: {judgement.left_out} {pieces} to the judge."
+        pieces_phrase = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
+        reason = f"{judgement.reason} Left out: {judgement.left_out} {pieces_phrase} to the judge."
         judgement = replace(judgement, reason=reason)
-    return JudgedFact(row, judgement, read)
+    return JudgedFact(row, judgement, evidence_ids)
 
 
 def _case(
@@ -121,16 +121,18 @@ def _case(
 
     Parts of the fact that address the judge are left out of the query.
     """
-    text = verification.judge.clear(str(row["fact_text"]))
+    cleared_text = verification.judge.clear(str(row["fact_text"]))
     hits: list[Hit] = []
-    if text:
+    if cleared_text:
         kinds = ("facts", "observations")
-        request = SearchRequest(text[:_QUERY_LENGTH], kinds=kinds, limit=_CONSIDERED_HITS)
-        answer = search(verification.search, Ref(branch=branch.name), branch.id, request)
-        verification.notes.update(dict.fromkeys(answer.notes))
-        hits = _without_repetition(hit for hit in answer.hits if not _same_memory(hit.row, row))
+        request = SearchRequest(cleared_text[:_QUERY_LENGTH], kinds=kinds, limit=_CONSIDERED_HITS)
+        search_answer = search(verification.search, Ref(branch=branch.name), branch.id, request)
+        verification.notes.update(dict.fromkeys(search_answer.notes))
+        hits = _without_repetition(
+            hit for hit in search_answer.hits if not _same_memory(hit.row, row)
+        )
     with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
-        relations = _relations_of(reading, text)
+        relation_line_by_id = _relations_of(reading, cleared_text)
     case = Case(
         text=str(row["fact_text"]),
         at=when(row),
@@ -140,25 +142,27 @@ def _case(
         agent_id=text_of(row["agent_id"]),
         source=text_of(row["source"]),
         evidence=tuple(map(_evidence, hits[:_MAX_EVIDENCE])),
-        relations=tuple(relations.values()),
+        relations=tuple(relation_line_by_id.values()),
         context=context,
         dimensions=tuple(dimensions),
     )
-    return case, (*(item.id for item in case.evidence), *relations)
+    return case, (*(evidence.id for evidence in case.evidence), *relation_line_by_id)
 
 
 def _same_memory(one: Row, other: Row) -> bool:
     """Whether two rows are copies of one memory: a copy is no evidence."""
-    ids = {other["id"], other["origin_id"]} - {None}
-    return one["id"] in ids or one["origin_id"] in ids
+    other_ids = {other["id"], other["origin_id"]} - {None}
+    return one["id"] in other_ids or one["origin_id"] in other_ids
 
 
 def _without_repetition(hits: Iterable[Hit]) -> list[Hit]:
     """Drop repeated texts of an author, so that they do not displace texts of other authors."""
-    hit_by_key: dict[tuple[object, ...], Hit] = {}
+    hit_by_text_and_author: dict[tuple[object, ...], Hit] = {}
     for hit in hits:
-        hit_by_key.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
-    return list(hit_by_key.values())
+        hit_by_text_and_author.setdefault(
+            (hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit
+        )
+    return list(hit_by_text_and_author.values())
 
 
 def _evidence(hit: Hit) -> Evidence:
@@ -180,21 +184,23 @@ def _evidence(hit: Hit) -> Evidence:
 def _relations_of(reading: Reading, text: str) -> dict[str, str]:
     """Find relations of the entities that a text names; return each as a line, by id."""
     bare_words = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
-    words = [word for word in dict.fromkeys(bare_words) if word][:_MAX_ENTITIES]
-    pairs = [
+    entity_words = [word for word in dict.fromkeys(bare_words) if word][:_MAX_ENTITIES]
+    word_pairs = [
         f"{first_word} {second_word}"
         for first_word, second_word in pairwise(bare_words)
         if first_word[:1].isupper()
     ]
     line_by_id: dict[str, str] = {}
-    for side in ("source_entity", "target_entity"):
+    for entity_column in ("source_entity", "target_entity"):
         query = Query(
-            among={side: [*words, *pairs[:_MAX_ENTITIES]]}, descending=True, limit=_MAX_RELATIONS
+            among={entity_column: [*entity_words, *word_pairs[:_MAX_ENTITIES]]},
+            descending=True,
+            limit=_MAX_RELATIONS,
         )
         for row in reading.find(RELATION, query):
             line_by_id[str(row["id"])] = words_of(RELATION, row)
     id_by_line = {line: row_id for row_id, line in reversed(line_by_id.items())}
-    unique_lines = [
+    ids_and_lines = [
         (row_id, line) for row_id, line in line_by_id.items() if id_by_line[line] == row_id
     ]
-    return dict(unique_lines[:_MAX_RELATIONS])
+    return dict(ids_and_lines[:_MAX_RELATIONS])

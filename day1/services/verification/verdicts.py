@@ -34,46 +34,54 @@ def write_verdicts(
     repo: Repository, branch: Branch, verdicts: Sequence[JudgedFact], origin: Origin
 ) -> WrittenVerdicts:
     """Write verdicts to their facts in one commit; skip facts whose text changed meanwhile."""
-    ids = [str(verdict.row["id"]) for verdict in verdicts]
+    fact_ids = [str(verdict.row["id"]) for verdict in verdicts]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        rows = reading.get(FACT, ids)
+        fact_by_id = reading.get(FACT, fact_ids)
         if all(
-            _has_verdict(rows.get(i), verdict) for i, verdict in zip(ids, verdicts, strict=True)
+            _has_verdict(fact_by_id.get(fact_id), verdict)
+            for fact_id, verdict in zip(fact_ids, verdicts, strict=True)
         ):
             return WrittenVerdicts(reading.tip, reading.pending)
     skipped_ids: list[str] = []
     verdict_lines: list[str] = []
     find_open_again(repo, branch)  # it may have been closed while the facts were judged
-    with repo.store.changing(branch.name) as work:
-        rows = work.get(FACT, ids)
-        sources = Sources(work)
+    with repo.store.changing(branch.name) as unit_of_work:
+        fact_by_id = unit_of_work.get(FACT, fact_ids)
+        sources = Sources(unit_of_work)
         sources.of_ids({row_id for verdict in verdicts for row_id in verdict.read})
-        for fact_id, verdict in zip(ids, verdicts, strict=True):
-            row, judgement = rows.get(fact_id), verdict.judgement
+        for fact_id, verdict in zip(fact_ids, verdicts, strict=True):
+            row, judgement = fact_by_id.get(fact_id), verdict.judgement
             if row is None or verdict.row["content_hash"] != row["content_hash"]:
                 skipped_ids.append(fact_id)
             elif not _has_verdict(row, verdict):
-                columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
-                Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
+                verdict_columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
+                Editor(repo, unit_of_work, origin, judgement.reason).change(
+                    FACT, row, verdict_columns
+                )
                 # What a row was made of is listed too: a revert may take that row away.
                 read_ids = {*verdict.read, *sources.all_of(verdict.read)}
                 read_rows = [{"id": row_id} for row_id in read_ids]
-                basis = basis_columns(FACT, fact_id, read_rows, VERDICT_BASIS)
-                add_new(work, [basis_edit(basis, origin, work.now)] * bool(read_rows))
+                basis_values = basis_columns(FACT, fact_id, read_rows, VERDICT_BASIS)
+                add_new(
+                    unit_of_work,
+                    [basis_edit(basis_values, origin, unit_of_work.now)] * bool(read_rows),
+                )
                 verdict_lines.append(f"{fact_id}: {judgement.verdict}")
         if not verdict_lines:
-            return WrittenVerdicts(work.tip, work.pending, tuple(skipped_ids))
-        line = (
+            return WrittenVerdicts(unit_of_work.tip, unit_of_work.pending, tuple(skipped_ids))
+        commit_title = (
             f"verify fact {verdict_lines[0]}"
             if len(verdict_lines) == 1
             else f"verify {len(verdict_lines)} facts"
         )
-        return WrittenVerdicts(work.commit(Message("change", line)), Pending(), tuple(skipped_ids))
+        return WrittenVerdicts(
+            unit_of_work.commit(Message("change", commit_title)), Pending(), tuple(skipped_ids)
+        )
 
 
 def _as_json(judgement: Judgement) -> str:
-    scores = [asdict(score) for score in judgement.scores]
-    return canonical({"judge": judgement.judge, "reason": judgement.reason, "scores": scores})
+    score_values = [asdict(score) for score in judgement.scores]
+    return canonical({"judge": judgement.judge, "reason": judgement.reason, "scores": score_values})
 
 
 def _has_verdict(row: Row | None, verdict: JudgedFact) -> bool:

@@ -70,13 +70,13 @@ class _Passes:
     broadcast: Broadcast | None = None
 
     def trace(self, evidence: Evidence, phases: Sequence[Phase]) -> Trace:
-        exact = evidence.exact
+        exact_answer = evidence.exact
         return Trace(
             question=self.attention.question,
             planner=self.attention.planner,
             strategy=evidence.strategy,
-            operation=None if exact is None else exact.operation,
-            answer_ids=() if exact is None else exact.row_ids[:_MOST_ANSWER_IDS],
+            operation=None if exact_answer is None else exact_answer.operation,
+            answer_ids=() if exact_answer is None else exact_answer.row_ids[:_MOST_ANSWER_IDS],
             passes=self.done,
             calls=tuple(evidence.calls),
             phases=tuple(phases),
@@ -89,7 +89,7 @@ class _Passes:
         Returns whether the bus admitted further memories.
         """
         found_ids, now = tuple(ids), self.asked.now
-        goal = Goal(
+        question_goal = Goal(
             self.call.repo.new_id("goal", now),
             self.attention.question,
             self.attention.keywords,
@@ -98,24 +98,28 @@ class _Passes:
         )
 
         def admit(mind: Mind) -> Mind:
-            if self.done == 1 and _is_new(goal, mind, self.seat):
-                mind = mind.with_goal(goal)
+            if self.done == 1 and _is_new(question_goal, mind, self.seat):
+                mind = mind.with_goal(question_goal)
             return mind.found(found_ids, now).admitted(found_ids, now)
 
         self.phases.append(phase("admit", self.done, found_ids))
-        exact = evidence.exact
-        asked = replace(self.asked, answer_ids=() if exact is None else exact.row_ids)
+        exact_answer = evidence.exact
+        asked_with_answer = replace(
+            self.asked, answer_ids=() if exact_answer is None else exact_answer.row_ids
+        )
         evidence.calls += ["broadcast", "bus"]
 
         def note(mind: Mind) -> Mind:
-            phases = [*self.phases, *_broadcast_phases(mind, self.done)]
-            return replace(mind, trace=self.trace(evidence, phases).value)
+            all_phases = [*self.phases, *_broadcast_phases(mind, self.done)]
+            return replace(mind, trace=self.trace(evidence, all_phases).value)
 
         options = Options(before=admit, after=note)
-        self.broadcast = broadcast_now(self.call.repo, self.engine, self.seat, asked, options)
-        new_phases = _broadcast_phases(self.broadcast.mind, self.done)
-        self.phases += new_phases
-        return new_phases[-1].count > 0
+        self.broadcast = broadcast_now(
+            self.call.repo, self.engine, self.seat, asked_with_answer, options
+        )
+        broadcast_phases = _broadcast_phases(self.broadcast.mind, self.done)
+        self.phases += broadcast_phases
+        return broadcast_phases[-1].count > 0
 
 
 def _broadcast_phases(mind: Mind, number: int) -> list[Phase]:
@@ -141,23 +145,27 @@ def attend(
         UnknownBranch: the branch was deleted meanwhile.
         StoreBusy: others change the same workspace all the time.
     """
-    passes = _Passes(call, engine, seat, asked, attention)
+    pass_state = _Passes(call, engine, seat, asked, attention)
     question = Question(attention.question, attention.k, attention.keywords)
     evidence = resolve(call, engine, question, attention.planner)
-    fresh = list(evidence.items)
+    new_ids = list(evidence.items)
     while True:
-        passes.done += 1
-        passes.phases.append(phase("search", passes.done, fresh))
-        has_more = bool(fresh)
+        pass_state.done += 1
+        pass_state.phases.append(phase("search", pass_state.done, new_ids))
+        has_new_memories = bool(new_ids)
         if attention.admit:
-            has_more = passes.show(evidence, fresh) or has_more
-        if passes.done == attention.passes or evidence.exact is not None or not has_more:
+            has_new_memories = pass_state.show(evidence, new_ids) or has_new_memories
+        if (
+            pass_state.done == attention.passes
+            or evidence.exact is not None
+            or not has_new_memories
+        ):
             break
-        fresh = look_further(call, engine, question, evidence)
-    trace = passes.trace(evidence, passes.phases)
-    if passes.broadcast is not None:
-        mind, admitted = passes.broadcast.mind, tuple(evidence.items)
-        return Attended(evidence, trace, mind, admitted, passes.broadcast)
+        new_ids = look_further(call, engine, question, evidence)
+    trace = pass_state.trace(evidence, pass_state.phases)
+    if pass_state.broadcast is not None:
+        mind, admitted_ids = pass_state.broadcast.mind, tuple(evidence.items)
+        return Attended(evidence, trace, mind, admitted_ids, pass_state.broadcast)
     mind = change_mind(call.repo, seat, lambda mind: replace(mind, trace=trace.value), asked.now)
     return Attended(evidence, trace, mind)
 
@@ -167,16 +175,16 @@ def answer_of(call: Call, engine: SearchEngine, seat: Seat, asked: Asked, trace:
     if trace.operation is None:
         return ""
     if trace.operation != "lookup":
-        exact = computed(trace.question, collected(call).collection)
+        exact_answer = computed(trace.question, collected(call).collection)
     else:
-        memories = memories_of(call.repo, engine, seat, trace.answer_ids, asked)
-        exact = exact_in(trace.question, (memory.item for memory in memories.values()))
-    return "" if exact is None else exact.answer
+        memory_by_id = memories_of(call.repo, engine, seat, trace.answer_ids, asked)
+        exact_answer = exact_in(trace.question, (memory.item for memory in memory_by_id.values()))
+    return "" if exact_answer is None else exact_answer.answer
 
 
 def _is_new(goal: Goal, mind: Mind, seat: Seat) -> bool:
     """Whether a question becomes the goal: the agents of a task keep the goal that they have."""
     if mind.goal is None:
         return True
-    is_same = (mind.goal.description, mind.goal.keywords) == (goal.description, goal.keywords)
-    return seat.task_id is None and not is_same
+    is_same_goal = (mind.goal.description, mind.goal.keywords) == (goal.description, goal.keywords)
+    return seat.task_id is None and not is_same_goal

@@ -45,7 +45,7 @@ _LINK_CONFIDENCE: Final = 0.5
 _SCORE_BONUS: Final = 0.4
 """How much the score of a memory adds to the confidence in its linked memories."""
 _COVERED: Final = 0.5
-"""Share of an objective's words that a memory about it has at least."""
+"""Least share of an objective's words in a memory that counts as being about the objective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,50 +73,60 @@ class Scene:
 
 
 Stopped = Callable[[], bool]
-"""Tells whether the time of a subscriber is over."""
+"""A function that tells whether the time of a subscriber is over."""
 Subscriber = Callable[[Scene, Stopped], Iterable[Proposal]]
 
 
 def recall(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     """Propose to admit the memories that are linked with the broadcast ones."""
     present_ids = {place.id for place in (*scene.mind.workspace, *scene.mind.buffer)}
-    scores = {place.id: place.score or 0.0 for place in scene.mind.workspace}
-    evicted = scene.mind.evicted
+    score_by_id = {place.id: place.score or 0.0 for place in scene.mind.workspace}
+    evicted_ids = scene.mind.evicted
     for row_id in scene.chosen:
         for linked_id in sorted(scene.linked.get(row_id, ())):
             if stopped():
                 return
-            if linked_id not in present_ids and linked_id not in evicted:
+            if linked_id not in present_ids and linked_id not in evicted_ids:
                 confidence = round(
-                    _LINK_CONFIDENCE + _SCORE_BONUS * min(1.0, scores.get(row_id, 0.0)), 6
+                    _LINK_CONFIDENCE + _SCORE_BONUS * min(1.0, score_by_id.get(row_id, 0.0)), 6
                 )
                 yield Proposal("recall", "admit", f"admit:{linked_id}", confidence, (linked_id,))
 
 
 def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     """Propose the rows with the exact answer to the question, or else to the goal."""
-    ids = scene.answer_ids
+    answer_ids = scene.answer_ids
     goal = scene.mind.goal
     question = scene.question or (None if goal is None else goal.description)
-    if not ids and question is not None and not stopped():
-        answer = looked_up(question, records_in(map(record_source, scene.chosen.values())))
-        ids = () if answer is None else answer.row_ids
-    if ids:
-        key = f"answer:{ids[0]}"
-        yield Proposal("exact", "resolve_answer", key, _ANSWER_CONFIDENCE, ids[:MOST_PROPOSED])
+    if not answer_ids and question is not None and not stopped():
+        looked_up_answer = looked_up(
+            question, records_in(map(record_source, scene.chosen.values()))
+        )
+        answer_ids = () if looked_up_answer is None else looked_up_answer.row_ids
+    if answer_ids:
+        proposal_key = f"answer:{answer_ids[0]}"
+        yield Proposal(
+            "exact", "resolve_answer", proposal_key, _ANSWER_CONFIDENCE, answer_ids[:MOST_PROPOSED]
+        )
 
 
 def contradiction(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     """Propose to flag each pair of broadcast memories that contradict each other."""
-    pairs = {
-        tuple(sorted((i, other))) for i, others in scene.contradicts.items() for other in others
+    contradicting_pairs = {
+        tuple(sorted((row_id, second_id)))
+        for row_id, other_ids in scene.contradicts.items()
+        for second_id in other_ids
     }
-    for one, other in sorted(pairs):
+    for first_id, second_id in sorted(contradicting_pairs):
         if stopped():
             return
-        key = f"contradiction:{one}:{other}"
+        proposal_key = f"contradiction:{first_id}:{second_id}"
         yield Proposal(
-            "contradiction", "flag_contradiction", key, _CONTRADICTION_CONFIDENCE, (one, other)
+            "contradiction",
+            "flag_contradiction",
+            proposal_key,
+            _CONTRADICTION_CONFIDENCE,
+            (first_id, second_id),
         )
 
 
@@ -125,18 +135,24 @@ def gap(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     if scene.seat.task_id is None:
         return
     objectives = scene.repo.ledger.records(Objective, task_id=scene.seat.task_id)
-    texts = scene.candidates if objectives else ()
-    words_of_memories = [frozenset(content_words(text)) for text in texts]
+    memory_texts = scene.candidates if objectives else ()
+    words_of_memories = [frozenset(content_words(text)) for text in memory_texts]
     for objective in sorted(objectives, key=lambda each: each.position):
-        words = frozenset(content_words(objective.description))
+        objective_words = frozenset(content_words(objective.description))
         if stopped():
             return
         shared_count = max(
-            (len(words & memory_words) for memory_words in words_of_memories), default=0
+            (len(objective_words & memory_words) for memory_words in words_of_memories), default=0
         )
-        if objective.status != "completed" and words and shared_count < _COVERED * len(words):
-            number = objective.position
-            yield Proposal("gap", "note_gap", f"gap:{number}", _GAP_CONFIDENCE, (), number)
+        if (
+            objective.status != "completed"
+            and objective_words
+            and shared_count < _COVERED * len(objective_words)
+        ):
+            objective_index = objective.position
+            yield Proposal(
+                "gap", "note_gap", f"gap:{objective_index}", _GAP_CONFIDENCE, (), objective_index
+            )
 
 
 SUBSCRIBERS: Final[Mapping[str, Subscriber]] = {
@@ -161,19 +177,30 @@ def run_bus(
         budget_s: time limit in seconds for all of them together.
     """
     last_result = None if scene.mind.bus is None else read_result(scene.mind.bus)
-    circuits = {} if last_result is None else dict(last_result.circuits)
-    cycle = scene.mind.cycles
+    circuit_by_name = {} if last_result is None else dict(last_result.circuits)
+    cycle_number = scene.mind.cycles
     asked_subscribers = {
-        n: s for n, s in subscribers.items() if not circuits.get(n, Circuit()).is_open(cycle)
+        name: subscriber
+        for name, subscriber in subscribers.items()
+        if not circuit_by_name.get(name, Circuit()).is_open(cycle_number)
     }
-    proposals, reports = _ask(scene, asked_subscribers, budget_s)
-    reports |= {n: Report(n, "circuit_open") for n in subscribers if n not in asked_subscribers}
-    repeated = () if last_result is None else [proposal.key for proposal in last_result.accepted]
+    proposals, report_by_name = _ask(scene, asked_subscribers, budget_s)
+    report_by_name |= {
+        name: Report(name, "circuit_open") for name in subscribers if name not in asked_subscribers
+    }
+    repeated_keys = (
+        () if last_result is None else [proposal.key for proposal in last_result.accepted]
+    )
     return BusResult(
-        cycle,
-        arbitrate(proposals, repeated),
-        [reports[name] for name in subscribers],
-        {n: circuits.get(n, Circuit()).after(reports[n].status, cycle) for n in subscribers},
+        cycle_number,
+        arbitrate(proposals, repeated_keys),
+        [report_by_name[name] for name in subscribers],
+        {
+            name: circuit_by_name.get(name, Circuit()).after(
+                report_by_name[name].status, cycle_number
+            )
+            for name in subscribers
+        },
     )
 
 
@@ -181,26 +208,26 @@ def _ask(
     scene: Scene, subscribers: Mapping[str, Subscriber], budget_s: float
 ) -> tuple[list[Proposal], dict[str, Report]]:
     """Ask subscribers at the same time; whoever is late or fails proposes nothing."""
-    over = Event()
-    futures: dict[str, Future[list[Proposal]]] = {
-        name: _pool().submit(_proposed, subscriber, scene, over.is_set)
+    end_event = Event()
+    future_by_name: dict[str, Future[list[Proposal]]] = {
+        name: _pool().submit(_proposed, subscriber, scene, end_event.is_set)
         for name, subscriber in subscribers.items()
     }
-    wait(futures.values(), budget_s)
-    over.set()
+    wait(future_by_name.values(), budget_s)
+    end_event.set()
     proposals: list[Proposal] = []
-    reports: dict[str, Report] = {}
-    for name, future in futures.items():
+    report_by_name: dict[str, Report] = {}
+    for name, future in future_by_name.items():
         if not future.done():
             future.cancel()
-            reports[name] = Report(name, "timeout")
+            report_by_name[name] = Report(name, "timeout")
         elif (error := future.exception()) is not None:
             log.warning("the subscriber %s failed: %s", name, type(error).__name__)
-            reports[name] = Report(name, "error")
+            report_by_name[name] = Report(name, "error")
         else:
             proposals += future.result()
-            reports[name] = Report(name, "ok", len(future.result()))
-    return proposals, reports
+            report_by_name[name] = Report(name, "ok", len(future.result()))
+    return proposals, report_by_name
 
 
 def _proposed(subscriber: Subscriber, scene: Scene, stopped: Stopped) -> list[Proposal]:

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FOUND: Final = 30
-"""Rows that the search for the goal finds, at most."""
+"""Maximum number of rows that the search for the goal finds."""
 _FOUND_IN_TASK: Final = 60
 """Rows that the search finds in a task, at most; its agents say one thing in several wordings."""
 _LINKED: Final = 20
-"""Further rows that are linked with candidates, at most."""
+"""Maximum number of further rows that are added because they are linked with candidates."""
 _STEPS: Final = 2
-"""Links from a found candidate to a row that becomes a candidate by them, at most."""
+"""Maximum number of links between a found candidate and a linked row that is added."""
 _PINNED: Final = 20
 """Pinned facts that are considered: the newest."""
 
@@ -113,8 +113,8 @@ class Found:
 def goal_text(mind: Mind, question: str | None = None) -> str:
     """Return the text to search for: the goal, its keywords and the question; "" without any."""
     goal = mind.goal
-    parts = [] if goal is None else [goal.description, " ".join(goal.keywords)]
-    return "\n".join(part for part in (*parts, question or "") if part)
+    text_parts = [] if goal is None else [goal.description, " ".join(goal.keywords)]
+    return "\n".join(part for part in (*text_parts, question or "") if part)
 
 
 def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked: Asked) -> Found:
@@ -125,33 +125,35 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
         UnknownBranch: the branch was deleted meanwhile.
     """
     reader = _Reader(repo, engine, seat, asked)
-    goal = goal_text(mind, asked.question)
-    vector, problem = goal_vector(engine, goal)
-    if reader.indexes_whole_task(goal):
+    query = goal_text(mind, asked.question)
+    vector, problem = goal_vector(engine, query)
+    if reader.indexes_whole_task(query):
         mode: Mode = "keyword" if vector is None else "hybrid"
         notes = [f"keyword only: {problem}"] if problem else []
-        searched = _Searched({}, [*notes, *reader.notes], mode)
+        search_result = _Searched({}, [*notes, *reader.notes], mode)
     else:
-        searched = reader.searched(goal, vector)
-    scores = searched.scores
-    attended = (place.id for place in (*mind.workspace, *mind.buffer))
-    memories, linked = reader.read(dict.fromkeys((*attended, *scores)))
-    why_empty = [] if memories or not goal else reader.empty_spaces()
-    similarities = Likeness(engine, {i: memory.item for i, memory in memories.items()})
-    scores |= similarities.scores(goal, vector, [i for i in memories if i not in scores])
+        search_result = reader.searched(query, vector)
+    score_by_id = search_result.scores
+    attended_ids = (place.id for place in (*mind.workspace, *mind.buffer))
+    memory_by_id, linked_ids = reader.read(dict.fromkeys((*attended_ids, *score_by_id)))
+    empty_space_notes = [] if memory_by_id or not query else reader.empty_spaces()
+    similarities = Likeness(engine, {i: memory.item for i, memory in memory_by_id.items()})
+    score_by_id |= similarities.scores(
+        query, vector, [i for i in memory_by_id if i not in score_by_id]
+    )
     priority = 1.0 if mind.goal is None else mind.goal.priority
     return Found(
-        memories=memories,
-        relevance={i: min(1.0, scores.get(i, 0.0) * priority) for i in memories},
-        linked={i: frozenset(linked.get(i, ())) & memories.keys() for i in memories},
+        memories=memory_by_id,
+        relevance={i: min(1.0, score_by_id.get(i, 0.0) * priority) for i in memory_by_id},
+        linked={i: frozenset(linked_ids.get(i, ())) & memory_by_id.keys() for i in memory_by_id},
         alike=similarities.alike(),
         likeness=similarities.of,
         without_vector=similarities.without_vector,
         agents=reader.agents(),
         elsewhere=frozenset(reader.elsewhere),
         state=reader.state,
-        notes=tuple(dict.fromkeys((*searched.notes, *why_empty))),
-        mode=searched.mode,
+        notes=tuple(dict.fromkeys((*search_result.notes, *empty_space_notes))),
+        mode=search_result.mode,
     )
 
 
@@ -180,12 +182,12 @@ class _Reader:
 
     def __init__(self, repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked) -> None:
         self._repo, self._engine, self._seat, self._asked = repo, engine, seat, asked
-        own = WrittenBranch(seat.branch, ref_of(seat.branch))
-        self._places, self._written = [own], [own]
+        own_branch = WrittenBranch(seat.branch, ref_of(seat.branch))
+        self._places, self._written = [own_branch], [own_branch]
         if seat.task_id is not None:
             self._written = task_branches_written(repo, task_state(repo, seat.task_id))
-            others = (place for place in self._written if place.branch.id != seat.branch.id)
-            self._places += others
+            other_places = (place for place in self._written if place.branch.id != seat.branch.id)
+            self._places += other_places
         self.state = NO_STATE
         self._known: dict[str, KnownRows] = {}
         """By id of a branch, what is known of it at the state that was read last."""
@@ -201,23 +203,23 @@ class _Reader:
         task_id, engine = self._seat.task_id, self._engine
         if task_id is None or not goal:
             return False
-        rows: dict[Kind, dict[str, Row]] = {kind: {} for kind in KINDS}
+        row_by_id_by_kind: dict[Kind, dict[str, Row]] = {kind: {} for kind in KINDS}
         try:
-            for place in self._places:
-                branch_id = place.branch.id if place.ref.branch is not None else None
-                with self._repo.store.reading(place.ref) as reading:
+            for branch_ref in self._places:
+                branch_id = branch_ref.branch.id if branch_ref.ref.branch is not None else None
+                with self._repo.store.reading(branch_ref.ref) as reading:
                     is_indexed = catch_up(
                         reading, engine.history, engine.index, branch_id, engine.words_wait_s
                     )
-                    known = self._at(place, reading)
-                    newest = newest_rows(known, reading, task_id, self._asked.now)
+                    cache = self._at(branch_ref, reading)
+                    newest_by_kind = newest_rows(cache, reading, task_id, self._asked.now)
                 if not is_indexed:
                     self.notes = (lag_note(engine.index),)
-                for kind, of_kind in newest.items():
-                    rows[kind] |= {str(row["id"]): row for row in of_kind}
-                    if len(of_kind) == NEWEST or len(rows[kind]) > NEWEST:
+                for kind, kind_rows in newest_by_kind.items():
+                    row_by_id_by_kind[kind] |= {str(row["id"]): row for row in kind_rows}
+                    if len(kind_rows) == NEWEST or len(row_by_id_by_kind[kind]) > NEWEST:
                         return False
-            self._embed(rows, goal)
+            self._embed(row_by_id_by_kind, goal)
         except (IndexBehind, IndexLost) as error:
             log.warning("the task is searched, since its index fails: %s", error.code)
             return False
@@ -228,12 +230,12 @@ class _Reader:
         engine = self._engine
         if engine.embedder is None or not engine.index.vectors.pending(engine.embedder):
             return
-        texts: list[TextId] = []
+        text_ids: list[TextId] = []
         for kind, row_by_id in rows.items():
-            hashes = [str(row["content_hash"]) for row in row_by_id.values()]
-            texts += engine.index.words.known(kind, hashes).values()
+            text_hashes = [str(row["content_hash"]) for row in row_by_id.values()]
+            text_ids += engine.index.words.known(kind, text_hashes).values()
         with suppress(EmbedderUnavailable):  # `goal_vector` says so
-            engine.embed_waiting(engine.embedder, EmbedFirst(texts, keyword_terms(goal)))
+            engine.embed_waiting(engine.embedder, EmbedFirst(text_ids, keyword_terms(goal)))
 
     def searched(self, goal: str, vector: Vector | None) -> _Searched:
         """Return the scores of the rows that a search for the goal finds."""
@@ -247,25 +249,25 @@ class _Reader:
             vector=vector,
         )
         if self._seat.task_id is None:
-            place = self._places[0]
-            read_hits = self._reading_hits(place)
-            answer = search(self._engine, place.ref, place.branch.id, request, read_hits)
-            scores = {str(hit.row["id"]): hit.score for hit in answer.hits}
-            return _Searched(scores, answer.notes, answer.mode_used)
+            branch_ref = self._places[0]
+            read_hits = self._reading_hits(branch_ref)
+            answer = search(self._engine, branch_ref.ref, branch_ref.branch.id, request, read_hits)
+            score_by_id = {str(hit.row["id"]): hit.score for hit in answer.hits}
+            return _Searched(score_by_id, answer.notes, answer.mode_used)
         task_id = self._seat.task_id
         team = search_branches(self._engine, self._written, task_id, request, self._reading_hits)
-        scores = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
+        score_by_id = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
         notes = [note for _, answer in team.asked for note in answer.notes]
-        return _Searched(scores, notes, team.asked[0][1].mode_used)
+        return _Searched(score_by_id, notes, team.asked[0][1].mode_used)
 
     def _reading_hits(self, place: WrittenBranch) -> ReadHits:
         """Return how the rows of a branch's hits are read; known rows are not read again."""
         spaces, now = self._asked.spaces, self._asked.now
 
         def read(reading: Reading, _: object, ids: Iterable[str]) -> dict[str, Row]:
-            items = read_rows(self._at(place, reading), reading, ids, now, linked=False).items
-            rows = {row_id: item.row for row_id, item in items.items()}
-            return {i: row for i, row in rows.items() if not spaces or row["space"] in spaces}
+            item_by_id = read_rows(self._at(place, reading), reading, ids, now, linked=False).items
+            row_by_id = {row_id: item.row for row_id, item in item_by_id.items()}
+            return {i: row for i, row in row_by_id.items() if not spaces or row["space"] in spaces}
 
         return read
 
@@ -280,24 +282,26 @@ class _Reader:
         """
         candidate_ids = self._with_newest_and_pinned(list(ids))
         memories: dict[str, Memory] = {}
-        linked: dict[str, set[str]] = {}
-        nearest: Sequence[str] = list(candidate_ids)
-        links_left = _LINKED
+        linked_ids: dict[str, set[str]] = {}
+        nearest_ids: Sequence[str] = list(candidate_ids)
+        remaining_links = _LINKED
         for step in range(_STEPS + 1):
-            links = self._show(nearest, memories, linked=step < _STEPS)
+            links = self._show(nearest_ids, memories, linked=step < _STEPS)
             new_ids: dict[str, None] = {}
-            for one, other in _sorted_links(links, nearest):
-                linked.setdefault(one, set()).add(other)
-                linked.setdefault(other, set()).add(one)
+            for first_id, second_id in _sorted_links(links, nearest_ids):
+                linked_ids.setdefault(first_id, set()).add(second_id)
+                linked_ids.setdefault(second_id, set()).add(first_id)
                 new_ids |= dict.fromkeys(
-                    row_id for row_id in (one, other) if row_id not in candidate_ids
+                    row_id for row_id in (first_id, second_id) if row_id not in candidate_ids
                 )
-            nearest = list(new_ids)[:links_left]
-            if not nearest:
+            nearest_ids = list(new_ids)[:remaining_links]
+            if not nearest_ids:
                 break
-            links_left -= len(nearest)
-            candidate_ids |= dict.fromkeys(nearest)
-        return {row_id: memories[row_id] for row_id in candidate_ids if row_id in memories}, linked
+            remaining_links -= len(nearest_ids)
+            candidate_ids |= dict.fromkeys(nearest_ids)
+        return {
+            row_id: memories[row_id] for row_id in candidate_ids if row_id in memories
+        }, linked_ids
 
     def shown(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Read the rows that may be shown now, by id, in the order of the ids."""
@@ -314,18 +318,18 @@ class _Reader:
         asked, task_id = self._asked, self._seat.task_id
         newest: dict[Kind, set[tuple[int, str]]] = {kind: set() for kind in KINDS}
         pinned: list[str] = []
-        for place in self._places:
-            known = self._known.get(place.branch.id)
-            rows = None if known is None or task_id is None else known.newest(task_id, asked.now)
-            if rows is None or place is self._places[0]:
-                with self._repo.store.reading(place.ref) as reading:
-                    known = self._at(place, reading)
-                    if place is self._places[0]:
+        for branch_ref in self._places:
+            cache = self._known.get(branch_ref.branch.id)
+            rows = None if cache is None or task_id is None else cache.newest(task_id, asked.now)
+            if rows is None or branch_ref is self._places[0]:
+                with self._repo.store.reading(branch_ref.ref) as reading:
+                    cache = self._at(branch_ref, reading)
+                    if branch_ref is self._places[0]:
                         pinned = pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
-                    rows = newest_rows(known, reading, task_id, asked.now) if task_id else {}
-                    own_ids = (str(row["id"]) for of_kind in rows.values() for row in of_kind)
+                    rows = newest_rows(cache, reading, task_id, asked.now) if task_id else {}
+                    row_ids = (str(row["id"]) for of_kind in rows.values() for row in of_kind)
                     # What `_show` needs next is read in the same opening.
-                    read_rows(known, reading, (*ids, *pinned, *own_ids), asked.now, linked=True)
+                    read_rows(cache, reading, (*ids, *pinned, *row_ids), asked.now, linked=True)
             for kind, of_kind in rows.items():
                 newest[kind] |= {(int(row["created_at"] or 0), str(row["id"])) for row in of_kind}
         newest_ids = (i for of_kind in newest.values() for _, i in sorted(of_kind)[-NEWEST:])
@@ -333,10 +337,10 @@ class _Reader:
 
     def _at(self, place: WrittenBranch, reading: Reading) -> KnownRows:
         """Look up what is known of a branch at the state of `reading`."""
-        known = self._known[place.branch.id] = known_rows(self._repo, place.branch.id, reading)
+        cache = self._known[place.branch.id] = known_rows(self._repo, place.branch.id, reading)
         if place is self._places[0]:
-            self.state = known.state
-        return known
+            self.state = cache.state
+        return cache
 
     def _show(self, ids: Sequence[str], memories: dict[str, Memory], *, linked: bool) -> set[Link]:
         """Add the rows of all branches that may be shown now; returns their links if `linked`.
@@ -346,13 +350,14 @@ class _Reader:
         spaces, now = self._asked.spaces, self._asked.now
         links: set[Link] = set()
         for place in self._places:
-            known = self._known.get(place.branch.id)
-            seen = None if known is None else seen_rows(known, ids, now, linked=linked)
-            if seen is None:
+            cache = self._known.get(place.branch.id)
+            found_rows = None if cache is None else seen_rows(cache, ids, now, linked=linked)
+            if found_rows is None:
                 with self._repo.store.reading(place.ref) as reading:
-                    seen = read_rows(self._at(place, reading), reading, ids, now, linked=linked)
-            links |= seen.links
-            for row_id, item in seen.items.items():
+                    cache = self._at(place, reading)
+                    found_rows = read_rows(cache, reading, ids, now, linked=linked)
+            links |= found_rows.links
+            for row_id, item in found_rows.items.items():
                 if spaces and item.row["space"] not in spaces:
                     self.elsewhere.add(row_id)
                 else:
@@ -368,17 +373,17 @@ class _Reader:
         """Return the agents of the task, and the id of the branch of each."""
         if self._seat.task_id is None:
             return {}
-        agents = self._repo.ledger.records(TaskAgent, task_id=self._seat.task_id)
-        return {agent.agent_id: agent.branch_id for agent in agents}
+        task_agents = self._repo.ledger.records(TaskAgent, task_id=self._seat.task_id)
+        return {agent.agent_id: agent.branch_id for agent in task_agents}
 
 
 def _sorted_links(links: Iterable[Link], ids: Sequence[str]) -> list[Link]:
     """Sort the links between rows that may compete, those of the first ids first."""
-    rank_of = {row_id: number for number, row_id in enumerate(ids)}
-    last = len(rank_of)
+    rank_by_id = {row_id: rank for rank, row_id in enumerate(ids)}
+    last_rank = len(rank_by_id)
 
     def rank_of_link(link: Link) -> tuple[int, Link]:
-        return min(rank_of.get(end, last) for end in link), link
+        return min(rank_by_id.get(end, last_rank) for end in link), link
 
     return sorted(
         (link for link in links if all(kind_of(i) in KINDS for i in link)), key=rank_of_link
@@ -390,6 +395,6 @@ def _with(earlier: Memory | None, item: Item, place: WrittenBranch) -> Memory:
     copy = Memory(item, place.branch.name, frozenset({place.branch.id}))
     if earlier is None:
         return copy
-    agent = item.row["agent_id"]
-    shown = copy if agent is not None and place.branch.agent_id == agent else earlier
-    return replace(shown, on=earlier.on | copy.on)
+    agent_id = item.row["agent_id"]
+    shown_copy = copy if agent_id is not None and place.branch.agent_id == agent_id else earlier
+    return replace(shown_copy, on=earlier.on | copy.on)

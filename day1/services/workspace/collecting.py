@@ -15,7 +15,7 @@ from day1.services.repository.repository import Repository
 from day1.services.workspace.items import KINDS, Spaces, present_items
 
 _CACHED: Final = 4
-"""Collections that a process keeps, at most."""
+"""Maximum number of collections that a process keeps."""
 _COLUMNS: Final = {
     FACT: ("created_at", "id", "fact_text", "structure", "expires_at", "valid_until"),
     OBSERVATION: ("created_at", "id", "summary", "structure", "expires_at"),
@@ -52,15 +52,15 @@ def collection_of(repo: Repository, reading: Reading, spaces: tuple[str | None, 
         spaces: None for rows without a space; an empty tuple for all rows.
     """
     now = repo.clock()
-    key = (spaces, reading.branch, reading.tip, reading.pending, reading.mask)
-    cached = repo.collections.get(key)
-    if cached is None or (cached.until is not None and cached.until <= now):
-        cached = _read(reading, spaces, now)
-        repo.collections.pop(key, None)
+    cache_key = (spaces, reading.branch, reading.tip, reading.pending, reading.mask)
+    cached_read = repo.collections.get(cache_key)
+    if cached_read is None or (cached_read.until is not None and cached_read.until <= now):
+        cached_read = _read(reading, spaces, now)
+        repo.collections.pop(cache_key, None)
         while len(repo.collections) >= _CACHED:
             repo.collections.pop(next(iter(repo.collections)), None)
-        repo.collections[key] = cached
-    return cached.collection
+        repo.collections[cache_key] = cached_read
+    return cached_read.collection
 
 
 def cached_records(repo: Repository) -> int:
@@ -70,21 +70,28 @@ def cached_records(repo: Repository) -> int:
 
 def forget_collections(repo: Repository) -> int:
     """Drop the records that this process keeps; return how many they were."""
-    dropped = cached_records(repo)
+    dropped_count = cached_records(repo)
     repo.collections.clear()
-    return dropped
+    return dropped_count
 
 
 def _read(reading: Reading, spaces: Spaces, now: int) -> CollectionRead:
-    rows = sorted(row for kind in KINDS for row in _rows(reading, kind, spaces, now))
-    ends = [int(end) for *_, dates in rows for end in dates if end is not None and int(end) > now]
-    sources = (Source(row_id, text, structure or None) for _, row_id, text, structure, _ in rows)
-    return CollectionRead(collect(sources), min(ends, default=None))
+    rows_with_dates = sorted(row for kind in KINDS for row in _rows(reading, kind, spaces, now))
+    future_ends = [
+        int(end_time)
+        for *_, dates in rows_with_dates
+        for end_time in dates
+        if end_time is not None and int(end_time) > now
+    ]
+    sources = (
+        Source(row_id, text, structure or None) for _, row_id, text, structure, _ in rows_with_dates
+    )
+    return CollectionRead(collect(sources), min(future_ends, default=None))
 
 
 def _rows(
     reading: Reading, kind: Kind, spaces: Spaces, now: int
 ) -> Iterator[tuple[int, str, str, str, tuple[Cell, ...]]]:
     query = present_items(spaces, now)[kind.table]
-    for created, row_id, text, structure, *dates in reading.scan(kind, _COLUMNS[kind], query):
-        yield int(created or 0), str(row_id), str(text), text_of(structure) or "", tuple(dates)
+    for created_at, row_id, text, structure, *dates in reading.scan(kind, _COLUMNS[kind], query):
+        yield int(created_at or 0), str(row_id), str(text), text_of(structure) or "", tuple(dates)

@@ -60,8 +60,10 @@ class Round:
 
     def also(self, row_id: str) -> list[Memory]:
         """Return the other wordings that joined a chosen memory."""
-        joined_ids = sorted(each.id for each in self.outcome.others if each.joins == row_id)
-        return [self.found.memories[each] for each in joined_ids]
+        joined_ids = sorted(
+            joined_id.id for joined_id in self.outcome.others if joined_id.joins == row_id
+        )
+        return [self.found.memories[joined_id] for joined_id in joined_ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,8 @@ def compete_now(
         UnknownBranch: the branch was deleted meanwhile.
     """
     mind = mind_of(repo, seat)
-    found = gather(repo, engine, seat, mind, asked)
-    return _round(found, mind, asked, rules, engine.votes())
+    candidates = gather(repo, engine, seat, mind, asked)
+    return _round(candidates, mind, asked, rules, engine.votes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +152,17 @@ def broadcast_now(
     drafts: list[_Draft] = []
 
     def draft(mind: Mind) -> _Draft:
-        found = gather(repo, engine, seat, mind, asked)
-        round_ = _round(found, mind, asked, rules, engine.votes())
-        text = _text(round_, seat)
-        chosen = [(standing.id, standing.score) for standing in round_.outcome.chosen]
-        after = after_broadcast(mind, chosen, round_.hidden, asked.now)
+        candidates = gather(repo, engine, seat, mind, asked)
+        round_ = _round(candidates, mind, asked, rules, engine.votes())
+        broadcast_text = _text(round_, seat)
+        ids_and_scores = [(standing.id, standing.score) for standing in round_.outcome.chosen]
+        mind_afterwards = after_broadcast(mind, ids_and_scores, round_.hidden, asked.now)
         if seat.task_id is not None and seat.agent is not None:
-            after = told_to(after, seat.agent, text.shown)
-        bus = run_bus(_scene(repo, seat, round_, after, asked), options.subscribers)
-        return _Draft(round_, text, after, bus)
+            mind_afterwards = told_to(mind_afterwards, seat.agent, broadcast_text.shown)
+        bus_result = run_bus(
+            _scene(repo, seat, round_, mind_afterwards, asked), options.subscribers
+        )
+        return _Draft(round_, broadcast_text, mind_afterwards, bus_result)
 
     def change(mind: Mind) -> Mind:
         mind = options.before(mind)
@@ -166,11 +170,13 @@ def broadcast_now(
             drafts.append(draft(mind))
         return options.after(applied(drafts[-1].mind, drafts[-1].bus, asked.now))
 
-    after = change_mind(repo, seat, change, asked.now, takes_long=True)
-    last = drafts[-1]
-    chosen_ids = [standing.id for standing in last.round.outcome.chosen]
-    known = frozenset(i for i in chosen_ids if _knows(last.round, seat.agent, i))
-    return Broadcast(last.round, after, last.text, known, last.bus)
+    mind_afterwards = change_mind(repo, seat, change, asked.now, takes_long=True)
+    last_draft = drafts[-1]
+    chosen_ids = [standing.id for standing in last_draft.round.outcome.chosen]
+    known_ids = frozenset(
+        row_id for row_id in chosen_ids if _knows(last_draft.round, seat.agent, row_id)
+    )
+    return Broadcast(last_draft.round, mind_afterwards, last_draft.text, known_ids, last_draft.bus)
 
 
 def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
@@ -187,15 +193,19 @@ def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
 
     def change(mind: Mind) -> Mind:
         nonlocal place_name
-        attended = tuple(place for place in mind.workspace if place.id != row_id)
-        waiting = tuple(place for place in mind.buffer if place.id != row_id)
-        if len(attended) + len(waiting) == len(mind.workspace) + len(mind.buffer):
+        other_places = tuple(place for place in mind.workspace if place.id != row_id)
+        other_waiting = tuple(place for place in mind.buffer if place.id != row_id)
+        if len(other_places) + len(other_waiting) == len(mind.workspace) + len(mind.buffer):
             raise NotFound("This memory is neither in the workspace nor in the buffer.", id=row_id)
-        place_name = "workspace" if len(attended) < len(mind.workspace) else "buffer"
+        place_name = "workspace" if len(other_places) < len(mind.workspace) else "buffer"
         goal_id = _goal_id(mind)
-        evicted = {i: goal for i, goal in mind.evicted.items() if goal == goal_id}
-        evicted[row_id] = goal_id
-        return replace(mind, workspace=attended, buffer=waiting, evicted=evicted)
+        evicted_goal_by_id = {
+            evicted_id: goal for evicted_id, goal in mind.evicted.items() if goal == goal_id
+        }
+        evicted_goal_by_id[row_id] = goal_id
+        return replace(
+            mind, workspace=other_places, buffer=other_waiting, evicted=evicted_goal_by_id
+        )
 
     change_mind(repo, seat, change, now)
     return place_name
@@ -206,32 +216,38 @@ def _goal_id(mind: Mind) -> str:
 
 
 def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -> Round:
-    attended = [place.id for place in mind.workspace]
-    hidden = tuple(
+    workspace_ids = [place.id for place in mind.workspace]
+    hidden_ids = tuple(
         row_id
-        for row_id in attended
+        for row_id in workspace_ids
         if row_id not in found.memories and (asked.is_limited or row_id in found.elsewhere)
     )
-    evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
+    evicted_ids = {
+        evicted_id for evicted_id, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)
+    }
     contenders = [
         _contender(found, mind, memory, asked.now, votes)
         for row_id, memory in found.memories.items()
         if row_id not in evicted_ids
     ]
     neighbours = Neighbours(found.linked, found.alike, found.likeness)
-    free_rules = replace(rules, slots=max(0, rules.slots - len(hidden)))
-    goal = mind.goal is not None or asked.question is not None
+    free_rules = replace(rules, slots=max(0, rules.slots - len(hidden_ids)))
+    has_goal_or_question = mind.goal is not None or asked.question is not None
     return Round(
-        mind, found, compete(contenders, neighbours, free_rules, goal=goal), free_rules, hidden
+        mind,
+        found,
+        compete(contenders, neighbours, free_rules, goal=has_goal_or_question),
+        free_rules,
+        hidden_ids,
     )
 
 
 def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes) -> Contender:
-    """Return a memory with the parts of its score that no other choice changes."""
+    """Build a memory's contender: the parts of its score that do not depend on other choices."""
     item, row_id = memory.item, memory.item.id
     question_count, last_found_at = mind.uses.get(row_id, (0, 0))
     wordings = _wordings(found, memory)
-    verdict = _VERDICTS.get(str(item.row.get("verification")), 0.0)
+    verdict_stake = _VERDICTS.get(str(item.row.get("verification")), 0.0)
     usefulness = votes[row_id].usefulness(frozenset()) if row_id in votes else 0.0
     return Contender(
         id=row_id,
@@ -241,55 +257,64 @@ def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes)
         recency=recency(max(item.created_at, last_found_at), now),
         frequency=frequency(question_count),
         need=float(bool(found.agents.keys() - _agents_with(found, mind, wordings))),
-        stake=max(verdict, usefulness, _agreement(found, wordings)),
+        stake=max(verdict_stake, usefulness, _agreement(found, wordings)),
         is_held=any(place.id == row_id for place in mind.workspace),
         is_pinned=item.row.get("category") == PINNED,
     )
 
 
 def _wordings(found: Found, memory: Memory) -> list[Memory]:
-    """Return a memory and its other wordings in a task; alone, just the memory."""
+    """Return a memory and its other wordings in a task; without a task, only the memory."""
     similar_ids = found.alike.get(memory.item.id) if found.agents else None
     if not similar_ids:
         return [memory]
-    others = (found.memories[i] for i in sorted(similar_ids))
-    return [memory, *(other for other in others if not at_odds(memory.item.text, other.item.text))]
+    similar_memories = (found.memories[row_id] for row_id in sorted(similar_ids))
+    return [
+        memory,
+        *(
+            similar_memory
+            for similar_memory in similar_memories
+            if not at_odds(memory.item.text, similar_memory.item.text)
+        ),
+    ]
 
 
 def _agents_with(found: Found, mind: Mind, wordings: Iterable[Memory]) -> set[str]:
     """Return the agents that wrote one of the wordings, have it on their branch or were told it."""
-    agents: set[str] = set()
+    agents_with_wording: set[str] = set()
     for memory in wordings:
-        agents |= {text_of(memory.item.row["agent_id"]) or ""}
-        agents |= {agent for agent, branch_id in found.agents.items() if branch_id in memory.on}
-        agents |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
-    return agents
+        agents_with_wording |= {text_of(memory.item.row["agent_id"]) or ""}
+        agents_with_wording |= {
+            agent for agent, branch_id in found.agents.items() if branch_id in memory.on
+        }
+        agents_with_wording |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
+    return agents_with_wording
 
 
 def _agreement(found: Found, wordings: Iterable[Memory]) -> float:
     """Return the share, 0 to 1, of the task's other agents that say the same as a memory."""
-    authors = {memory.item.row["agent_id"] for memory in wordings}
-    others = len(authors & found.agents.keys()) - 1
-    return max(0, others) / max(1, len(found.agents) - 1)
+    author_ids = {memory.item.row["agent_id"] for memory in wordings}
+    other_author_count = len(author_ids & found.agents.keys()) - 1
+    return max(0, other_author_count) / max(1, len(found.agents) - 1)
 
 
 def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
-    found = round_.found
-    wordings = _wordings(found, found.memories[row_id])
-    return agent is not None and agent in _agents_with(found, round_.mind, wordings)
+    candidates = round_.found
+    wordings = _wordings(candidates, candidates.memories[row_id])
+    return agent is not None and agent in _agents_with(candidates, round_.mind, wordings)
 
 
 def _scene(repo: Repository, seat: Seat, round_: Round, mind: Mind, asked: Asked) -> Scene:
     """Build the scene of a broadcast for the subscribers of the bus."""
-    found, chosen = round_.found, round_.outcome.chosen
+    candidates, chosen = round_.found, round_.outcome.chosen
     return Scene(
         repo=repo,
         seat=seat,
         mind=mind,
-        chosen={standing.id: found.memories[standing.id].item for standing in chosen},
-        candidates=[memory.item.text for memory in found.memories.values()],
+        chosen={standing.id: candidates.memories[standing.id].item for standing in chosen},
+        candidates=[memory.item.text for memory in candidates.memories.values()],
         contradicts={standing.id: standing.contradicts for standing in chosen},
-        linked={standing.id: found.linked.get(standing.id, ()) for standing in chosen},
+        linked={standing.id: candidates.linked.get(standing.id, ()) for standing in chosen},
         now=asked.now,
         question=asked.question,
         answer_ids=asked.answer_ids,
@@ -313,17 +338,17 @@ def _text(round_: Round, seat: Seat) -> Text:
 def _lines(round_: Round, seat: Seat) -> Iterable[Line]:
     for standing in round_.outcome.chosen:
         memory = round_.found.memories[standing.id]
-        agent = text_of(memory.item.row["agent_id"])
-        others = {text_of(other.item.row["agent_id"]) for other in round_.also(standing.id)}
-        in_task = seat.task_id is not None
+        agent_id = text_of(memory.item.row["agent_id"])
+        other_agents = {text_of(other.item.row["agent_id"]) for other in round_.also(standing.id)}
+        is_in_task = seat.task_id is not None
         yield Line(
             id=standing.id,
             text=memory.item.text,
             memory_type=memory.item.memory_type,
             score=standing.score,
-            agent=agent,
-            also=tuple(sorted(name for name in others if name and name != agent)),
-            is_merged=seat.home in memory.on if in_task else None,
+            agent=agent_id,
+            also=tuple(sorted(name for name in other_agents if name and name != agent_id)),
+            is_merged=seat.home in memory.on if is_in_task else None,
             contradicts=standing.contradicts,
-            is_known=in_task and _knows(round_, seat.agent, standing.id),
+            is_known=is_in_task and _knows(round_, seat.agent, standing.id),
         )

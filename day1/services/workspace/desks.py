@@ -57,15 +57,17 @@ def seat_of(call: Call, branch: Branch | None = None) -> Seat:
     branch, caller = branch or branch_of(call), call.caller
     task_id = caller.task_id or branch.task_id
     if task_id is None:
-        client = None if caller.agent_id else caller.client
-        name = canonical([caller.access.token_id, caller.agent_id, client])
-        return Seat(branch, branch.id, name, None, caller.agent_id)
-    home = call.repo.ledger.record(Branch, find_task(call.repo, task_id).branch_id)
-    if home is None:
+        client_name = None if caller.agent_id else caller.client
+        desk_name = canonical([caller.access.token_id, caller.agent_id, client_name])
+        return Seat(branch, branch.id, desk_name, None, caller.agent_id)
+    home_branch = call.repo.ledger.record(Branch, find_task(call.repo, task_id).branch_id)
+    if home_branch is None:
         raise UnknownBranch(
             "The branch of the task was deleted: name another task.", task_id=task_id
         )
-    return Seat(branch, home.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id)
+    return Seat(
+        branch, home_branch.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id
+    )
 
 
 def mind_of(repo: Repository, seat: Seat) -> Mind:
@@ -77,9 +79,9 @@ def _mind_on(repo: Repository, desk: Desk | None) -> Mind:
     """Return the mind on a desk: as this process wrote it, if the desk still has that text."""
     if desk is None:
         return Mind()
-    written_desk, mind = repo.minds.get(desk.id, (None, Mind()))
-    is_written = written_desk is not None and written_desk.value == desk.value
-    return mind if is_written else read_mind(desk.value)
+    written_desk, written_mind = repo.minds.get(desk.id, (None, Mind()))
+    is_as_written = written_desk is not None and written_desk.value == desk.value
+    return written_mind if is_as_written else read_mind(desk.value)
 
 
 def admit(repo: Repository, seat: Seat, ids: Sequence[str], now: int) -> Mind:
@@ -92,9 +94,9 @@ def admit(repo: Repository, seat: Seat, ids: Sequence[str], now: int) -> Mind:
     """
     desk, mind = repo.minds.get(desk_id(*seat.whose), (None, Mind()))
     if desk is not None:
-        written = _write(repo, seat, desk, mind.admitted(tuple(ids), now), now)
-        if written is not None:
-            return written
+        written_mind = _write(repo, seat, desk, mind.admitted(tuple(ids), now), now)
+        if written_mind is not None:
+            return written_mind
     return change_mind(repo, seat, lambda mind: mind.admitted(tuple(ids), now), now)
 
 
@@ -122,17 +124,17 @@ def change_mind(
         UnknownBranch: its branch was deleted meanwhile.
         InvalidRequest: the mind would be too long, even with its active goal alone.
     """
-    one_at_a_time = nullcontext if takes_long else repo.ledger.transaction
+    exclusive_or_not = nullcontext if takes_long else repo.ledger.transaction
     for _ in range(_TRIES):
-        with one_at_a_time():
+        with exclusive_or_not():
             desk = repo.ledger.record(Desk, desk_id(*seat.whose))
-            present = _mind_on(repo, desk)
-            changed = change(present)
-            if changed is present:
-                return present
-            written = _write(repo, seat, desk, changed, now)
-        if written is not None:
-            return written
+            present_mind = _mind_on(repo, desk)
+            changed_mind = change(present_mind)
+            if changed_mind is present_mind:
+                return present_mind
+            written_mind = _write(repo, seat, desk, changed_mind, now)
+        if written_mind is not None:
+            return written_mind
     raise StoreBusy("Other calls change this workspace at the same time: try again.")
 
 
@@ -141,15 +143,15 @@ def _write(repo: Repository, seat: Seat, desk: Desk | None, mind: Mind, now: int
 
     What was written is kept, so that it need not be read from JSON again.
     """
-    fitting, value = _fitted(mind)
-    fresh = next_desk(desk, seat.whose, value, now)
-    if not write_desk(repo, desk, fresh):
+    fitting_mind, mind_json = _fitted(mind)
+    new_desk = next_desk(desk, seat.whose, mind_json, now)
+    if not write_desk(repo, desk, new_desk):
         return None
-    repo.minds.pop(fresh.id, None)
-    repo.minds[fresh.id] = fresh, fitting  # the last one now
+    repo.minds.pop(new_desk.id, None)
+    repo.minds[new_desk.id] = new_desk, fitting_mind  # the last one now
     for oldest_id in list(repo.minds)[:-_MAX_MINDS]:
         repo.minds.pop(oldest_id, None)
-    return fitting
+    return fitting_mind
 
 
 def drop_mind(repo: Repository, seat: Seat) -> None:
@@ -159,9 +161,9 @@ def drop_mind(repo: Repository, seat: Seat) -> None:
 
 def _fitted(mind: Mind) -> tuple[Mind, str]:
     """Return a mind that is short enough, and its JSON."""
-    value = mind.value
-    if len(value.encode()) <= MOST_BYTES:
-        return mind, value
+    mind_json = mind.value
+    if len(mind_json.encode()) <= MOST_BYTES:
+        return mind, mind_json
     mind = mind.fitting()
     if mind.size > MOST_BYTES:
         raise InvalidRequest(

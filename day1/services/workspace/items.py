@@ -37,20 +37,20 @@ def present_items(spaces: Spaces, now: int, query: Query | None = None) -> dict[
         query: further conditions.
     """
     query = Query() if query is None else query
-    queries = {}
+    query_by_table = {}
     for kind in KINDS:
-        active = active_rows(kind, inactive=False)
+        active_query = active_rows(kind, inactive=False)
         among = {**query.among, **({"space": list(spaces)} if spaces else {})}
-        queries[kind.table] = replace(
+        query_by_table[kind.table] = replace(
             query,
-            equal={**active.equal, **query.equal},
+            equal={**active_query.equal, **query.equal},
             among=among,
-            without={**active.without, **query.without},
+            without={**active_query.without, **query.without},
             alive_at=now,
             present_at=now,
             public=True,
         )
-    return queries
+    return query_by_table
 
 
 def visible_items(
@@ -65,19 +65,19 @@ def visible_items(
     `columns`, by kind, are those that the rows have; None: all. `id`, `content_hash` and `space`
     are among them.
     """
-    items: dict[str, Item] = {}
-    wanted = list(dict.fromkeys(ids))
+    item_by_id: dict[str, Item] = {}
+    wanted_ids = list(dict.fromkeys(ids))
     for kind in KINDS:
-        mine = [row_id for row_id in wanted if kind_of(row_id) is kind]
-        if not mine:
+        ids_of_kind = [row_id for row_id in wanted_ids if kind_of(row_id) is kind]
+        if not ids_of_kind:
             continue
-        names = kind.columns if columns is None else columns[kind]
-        query = present_items((), now, Query(among={"id": mine}))[kind.table]
-        for cells in reading.scan(kind, names, query):
-            row: Row = dict(zip(names, cells, strict=True))
+        column_names = kind.columns if columns is None else columns[kind]
+        query = present_items((), now, Query(among={"id": ids_of_kind}))[kind.table]
+        for row_values in reading.scan(kind, column_names, query):
+            row: Row = dict(zip(column_names, row_values, strict=True))
             if row["content_hash"] != REDACTED_HASH and (not spaces or row["space"] in spaces):
-                items[str(row["id"])] = Item(kind, row)
-    return {row_id: items[row_id] for row_id in wanted if row_id in items}
+                item_by_id[str(row["id"])] = Item(kind, row)
+    return {row_id: item_by_id[row_id] for row_id in wanted_ids if row_id in item_by_id}
 
 
 def record_source(item: Item) -> Source:
@@ -94,15 +94,15 @@ def checked_items(
         NotFound: a row is missing, or the caller may not see it; the error does not say which.
     """
     ids = list(ids)
-    items = visible_items(reading, ids, spaces, now)
-    missing = next((row_id for row_id in ids if row_id not in items), None)
-    if missing is not None:
+    item_by_id = visible_items(reading, ids, spaces, now)
+    missing_id = next((row_id for row_id in ids if row_id not in item_by_id), None)
+    if missing_id is not None:
         raise NotFound(
-            f"There is no memory {missing[:80]!r} on branch {reading.branch!r}: "
+            f"There is no memory {missing_id[:80]!r} on branch {reading.branch!r}: "
             "it may be on another branch, or was removed.",
-            id=missing[:80],
+            id=missing_id[:80],
         )
-    return items
+    return item_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +124,26 @@ def links_of(
     """
     row_ids = dict.fromkeys(ids)
     linked_by_id: dict[str, dict[str, None]] = {row_id: {} for row_id in row_ids}
-    equal = {"relation_type": LINKED}
-    rows: dict[str, Row] = {}
-    for side in ("source_entity", "target_entity") if row_ids else ():
-        query = Query(equal=equal, among={side: list(row_ids)}, present_at=now)
-        rows |= {str(row["id"]): row for row in reading.find(RELATION, query)}
-    for row in sorted(rows.values(), key=lambda row: (int(row["created_at"] or 0), str(row["id"]))):
-        one, other = str(row["source_entity"]), str(row["target_entity"])
-        for end, linked_id in ((one, other), (other, one)):
+    link_condition = {"relation_type": LINKED}
+    link_by_id: dict[str, Row] = {}
+    for entity_column in ("source_entity", "target_entity") if row_ids else ():
+        query = Query(equal=link_condition, among={entity_column: list(row_ids)}, present_at=now)
+        link_by_id |= {str(row["id"]): row for row in reading.find(RELATION, query)}
+    for row in sorted(
+        link_by_id.values(), key=lambda row: (int(row["created_at"] or 0), str(row["id"]))
+    ):
+        source_id, target_id = str(row["source_entity"]), str(row["target_entity"])
+        for end, linked_id in ((source_id, target_id), (target_id, source_id)):
             if end in linked_by_id and linked_id != end:
                 linked_by_id[end][linked_id] = None
-    others = {linked_id for ends in linked_by_id.values() for linked_id in ends}
-    linked_items = visible_items(reading, others.difference(known), spaces, now)
-    visible = {*known, *linked_items}
-    ids_by_row = {
-        row_id: tuple(f for f in ends if f in visible) for row_id, ends in linked_by_id.items()
+    linked_ids = {linked_id for row_links in linked_by_id.values() for linked_id in row_links}
+    linked_items = visible_items(reading, linked_ids.difference(known), spaces, now)
+    visible_ids = {*known, *linked_items}
+    linked_ids_by_row = {
+        row_id: tuple(linked_row_id for linked_row_id in row_links if linked_row_id in visible_ids)
+        for row_id, row_links in linked_by_id.items()
     }
-    return Links(ids_by_row, linked_items)
+    return Links(linked_ids_by_row, linked_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,10 @@ def find_items(
     kind = None if memory_type is None else kind_of_type(memory_type)
     label = None if memory_type is None else label_of_type(memory_type)
     request = SearchRequest(
-        query, kinds=tuple(k.table for k in KINDS if kind in {None, k}), spaces=spaces, limit=limit
+        query,
+        kinds=tuple(item_kind.table for item_kind in KINDS if kind in {None, item_kind}),
+        spaces=spaces,
+        limit=limit,
     )
     if label is not None and memory_type != "episodic":
         column = "category" if kind is FACT else "observation_type"
@@ -176,9 +182,11 @@ def find_items(
     ref = Ref(branch=branch.name)
     while True:
         answer = search(engine, ref, branch.id, request)
-        items = [Item(hit.kind, hit.row) for hit in answer.hits]
-        fitting_items = [item for item in items if memory_type in {None, item.memory_type}][:limit]
-        if len(fitting_items) >= limit or len(items) < request.limit:
+        found_items = [Item(hit.kind, hit.row) for hit in answer.hits]
+        fitting_items = [item for item in found_items if memory_type in {None, item.memory_type}][
+            :limit
+        ]
+        if len(fitting_items) >= limit or len(found_items) < request.limit:
             break
         request = replace(request, limit=request.limit * 4)
     return FoundItems(fitting_items, answer)

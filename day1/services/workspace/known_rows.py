@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _MAX_SIZE: Final = 30_000_000
 """Maximum size of what a process keeps, in characters."""
 NEWEST: Final = 200
-"""The newest rows of a task that are considered, of each kind."""
+"""Maximum number of newest rows of a task that are considered, for each kind."""
 _RELATIONS: Final = 1_000
-"""Relations from, and relations to some rows that are read, at most."""
+"""Maximum number of relations that one query reads, from rows or to rows."""
 _ENDING: Final = ("id", "created_at", "content_hash", "expires_at", "origin_id")
 _OF_NEWEST: Final = {FACT: (*_ENDING, "valid_until", "category"), OBSERVATION: _ENDING}
 """The columns that tell which text a row has, until when it may be shown, and whether it was
@@ -38,17 +38,20 @@ def known_rows(repo: Repository, branch_id: str, reading: Reading) -> KnownRows:
 
     What was used longest ago is forgotten if the process keeps too much.
     """
-    state = reading.state
-    known = repo.known_rows.pop(branch_id, None)
-    if known is None or (known.state, known.mask) != (state, reading.mask):
-        known = KnownRows(state, reading.mask)
-    repo.known_rows[branch_id] = known  # the last one now
-    size = 0
-    for other_id, other in reversed(list(repo.known_rows.items())):
-        size += other.size
-        if size > _MAX_SIZE:
-            repo.known_rows.pop(other_id, None)
-    return known
+    current_state = reading.state
+    branch_rows = repo.known_rows.pop(branch_id, None)
+    if branch_rows is None or (branch_rows.state, branch_rows.mask) != (
+        current_state,
+        reading.mask,
+    ):
+        branch_rows = KnownRows(current_state, reading.mask)
+    repo.known_rows[branch_id] = branch_rows  # the last one now
+    total_size = 0
+    for other_branch_id, other_rows in reversed(list(repo.known_rows.items())):
+        total_size += other_rows.size
+        if total_size > _MAX_SIZE:
+            repo.known_rows.pop(other_branch_id, None)
+    return branch_rows
 
 
 def read_rows(
@@ -59,11 +62,12 @@ def read_rows(
     What is not known is read, and kept; `reading` is at the state of `known`.
     """
     row_ids = list(dict.fromkeys(ids))
-    read = _read_items(known, reading, row_ids, now)
-    relations = _read_relations(known, reading, row_ids, now) if linked else {}
-    links = {link_of(row) for of_row in relations.values() for row in of_row}
+    read_item_by_id = _read_items(known, reading, row_ids, now)
+    relations_by_row = _read_relations(known, reading, row_ids, now) if linked else {}
+    links = {link_of(row) for row_relations in relations_by_row.values() for row in row_relations}
     return SeenRows(
-        known.items(row_ids, now) | read, links | known.links(row_ids, now) if linked else links
+        known.items(row_ids, now) | read_item_by_id,
+        links | known.links(row_ids, now) if linked else links,
     )
 
 
@@ -78,42 +82,47 @@ def newest_rows(
     known: KnownRows, reading: Reading, task_id: str, now: int
 ) -> Mapping[Kind, Sequence[Row]]:
     """Return the newest rows of a task by kind, with `id`, `created_at`, hash and ends."""
-    rows = known.newest(task_id, now)
-    if rows is None:
-        of_task = Query(equal={"task_id": task_id}, descending=True, limit=NEWEST)
-        queries = present_items((), now, of_task)
-        rows = {kind: _rows(reading, kind, _OF_NEWEST[kind], queries[kind.table]) for kind in KINDS}
-        known.keep_newest(task_id, rows)
-    return rows
+    rows_by_kind = known.newest(task_id, now)
+    if rows_by_kind is None:
+        task_query = Query(equal={"task_id": task_id}, descending=True, limit=NEWEST)
+        query_by_table = present_items((), now, task_query)
+        rows_by_kind = {
+            kind: _rows(reading, kind, _OF_NEWEST[kind], query_by_table[kind.table])
+            for kind in KINDS
+        }
+        known.keep_newest(task_id, rows_by_kind)
+    return rows_by_kind
 
 
 def _read_items(
     known: KnownRows, reading: Reading, ids: Sequence[str], now: int
 ) -> dict[str, Item]:
     """Read and keep the rows that are not known."""
-    missing = known.missing(ids, linked=False)
-    items = visible_items(reading, missing, (), now, _COLUMNS) if missing else {}
-    known.keep_items({row_id: items.get(row_id) for row_id in missing})
-    return items
+    unknown_ids = known.missing(ids, linked=False)
+    item_by_id = visible_items(reading, unknown_ids, (), now, _COLUMNS) if unknown_ids else {}
+    known.keep_items({row_id: item_by_id.get(row_id) for row_id in unknown_ids})
+    return item_by_id
 
 
 def _read_relations(
     known: KnownRows, reading: Reading, ids: Sequence[str], now: int
 ) -> dict[str, list[Row]]:
     """Read the relations from or to rows that are not known; keep them if these are all."""
-    missing = known.missing(ids, linked=True)
-    relations: dict[str, list[Row]] = {row_id: [] for row_id in missing}
-    are_all = True
-    for side in ("source_entity", "target_entity") if missing else ():
-        query = Query(among={side: missing}, present_at=now, limit=_RELATIONS)
+    unknown_ids = known.missing(ids, linked=True)
+    relations_by_row: dict[str, list[Row]] = {row_id: [] for row_id in unknown_ids}
+    has_all_relations = True
+    for entity_column in ("source_entity", "target_entity") if unknown_ids else ():
+        query = Query(among={entity_column: unknown_ids}, present_at=now, limit=_RELATIONS)
         rows = _rows(reading, RELATION, ("source_entity", "target_entity", "valid_until"), query)
-        are_all = are_all and len(rows) < _RELATIONS
+        has_all_relations = has_all_relations and len(rows) < _RELATIONS
         for row in rows:
-            relations[str(row[side])].append(row)
-    if are_all:
-        known.keep_relations(relations)
-    return relations
+            relations_by_row[str(row[entity_column])].append(row)
+    if has_all_relations:
+        known.keep_relations(relations_by_row)
+    return relations_by_row
 
 
 def _rows(reading: Reading, kind: Kind, names: Sequence[str], query: Query) -> list[Row]:
-    return [dict(zip(names, cells, strict=True)) for cells in reading.scan(kind, names, query)]
+    return [
+        dict(zip(names, row_values, strict=True)) for row_values in reading.scan(kind, names, query)
+    ]

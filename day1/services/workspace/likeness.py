@@ -59,32 +59,42 @@ class Likeness:
         except (IndexBehind, IndexLost) as error:
             log.warning("memories are compared by their words: %s", error.code)
         self._ids: dict[TextId, list[str]] = {}
-        for row_id, number in self._number.items():
-            self._ids.setdefault(number, []).append(row_id)
+        for row_id, text_id in self._number.items():
+            self._ids.setdefault(text_id, []).append(row_id)
         self._compared = self._compare()
-        place_by_text = {number: place for place, number in enumerate(self._compared[0])}
+        position_by_text_id = {
+            text_id: position for position, text_id in enumerate(self._compared[0])
+        }
         self._places = {
-            row_id: place_by_text[number]
-            for row_id, number in self._number.items()
-            if number in place_by_text
+            row_id: position_by_text_id[text_id]
+            for row_id, text_id in self._number.items()
+            if text_id in position_by_text_id
         }
         """By id, the place of a row's text among the compared ones."""
-        self._others = {i: words for i, words in self._words.items() if i not in self._places}
+        self._others = {
+            row_id: words for row_id, words in self._words.items() if row_id not in self._places
+        }
         """By id, the words of the rows whose vectors cannot be compared."""
 
     def _look_up(self) -> None:
         for kind in KINDS:
-            hashes = {
+            hash_by_row = {
                 row_id: str(item.row["content_hash"])
                 for row_id, item in self._items.items()
                 if item.kind is kind
             }
-            known = self._engine.index.words.known(kind, list(dict.fromkeys(hashes.values())))
-            self._number |= {i: known[hashed] for i, hashed in hashes.items() if hashed in known}
+            text_id_by_hash = self._engine.index.words.known(
+                kind, list(dict.fromkeys(hash_by_row.values()))
+            )
+            self._number |= {
+                item_id: text_id_by_hash[text_hash]
+                for item_id, text_hash in hash_by_row.items()
+                if text_hash in text_id_by_hash
+            }
         if self._engine.embedder is not None:
-            numbers = list(dict.fromkeys(self._number.values()))
-            waiting = self._engine.index.vectors.waiting(self._engine.embedder, numbers)
-            self._has_vector = dict.fromkeys(sorted({*numbers}.difference(waiting)))
+            text_ids = list(dict.fromkeys(self._number.values()))
+            waiting_text_ids = self._engine.index.vectors.waiting(self._engine.embedder, text_ids)
+            self._has_vector = dict.fromkeys(sorted({*text_ids}.difference(waiting_text_ids)))
 
     @property
     def without_vector(self) -> int:
@@ -93,43 +103,59 @@ class Likeness:
 
     def of(self, row_id: str) -> dict[str, float]:
         """Return the similarity, 0 to 1, of each other row to a row: by vectors, else by words."""
-        place, cosines = self._places.get(row_id), self._compared[1]
+        position, cosines = self._places.get(row_id), self._compared[1]
         similarity_by_id: dict[str, float] = {}
-        compared_in_words = self._words
-        if place is not None and cosines is not None:
-            similarities = cosines[place].clip(0.0, 1.0).tolist()
-            similarity_by_id = {i: similarities[other] for i, other in self._places.items()}
-            compared_in_words = self._others
+        words_by_id = self._words
+        if position is not None and cosines is not None:
+            similarity_by_position = cosines[position].clip(0.0, 1.0).tolist()
+            similarity_by_id = {
+                other_id: similarity_by_position[other_position]
+                for other_id, other_position in self._places.items()
+            }
+            words_by_id = self._others
         row_words = self._words[row_id]
-        similarity_by_id |= {i: shared_words(row_words, w) for i, w in compared_in_words.items()}
+        similarity_by_id |= {
+            other_id: shared_words(row_words, other_words)
+            for other_id, other_words in words_by_id.items()
+        }
         similarity_by_id.pop(row_id)
         return similarity_by_id
 
     def alike(self) -> dict[str, frozenset[str]]:
         """Return, by row, the rows that say nearly the same, or the contrary."""
-        pairs = alike_in_words(self._words)
-        ids_by_text: dict[str, list[str]] = {}
+        similar_pairs = alike_in_words(self._words)
+        ids_by_plain_text: dict[str, list[str]] = {}
         for row_id, text in self._texts.items():
-            ids_by_text.setdefault(plain(text), []).append(row_id)
-        pairs += [
-            (a, b)
-            for equal_ids in ids_by_text.values()
-            for a in equal_ids
-            for b in equal_ids
-            if a < b
+            ids_by_plain_text.setdefault(plain(text), []).append(row_id)
+        similar_pairs += [
+            (first_id, second_id)
+            for equal_ids in ids_by_plain_text.values()
+            for first_id in equal_ids
+            for second_id in equal_ids
+            if first_id < second_id
         ]
-        numbers, cosines = self._compared
+        text_ids, cosines = self._compared
         if cosines is not None:
-            ones, others = (cosines > ALIKE - _ROUNDED).nonzero()
-            similar_places = zip(ones.tolist(), others.tolist(), strict=True)
-            ids = [self._ids[number] for number in numbers]
-            pairs += [(a, b) for one, other in similar_places for a in ids[one] for b in ids[other]]
-        alike: dict[str, set[str]] = {}
-        for one, other in pairs:
-            if one != other:
-                alike.setdefault(one, set()).add(other)
-                alike.setdefault(other, set()).add(one)
-        return {row_id: frozenset(ids) for row_id, ids in alike.items()}
+            first_positions, second_positions = (cosines > ALIKE - _ROUNDED).nonzero()
+            similar_positions = zip(
+                first_positions.tolist(), second_positions.tolist(), strict=True
+            )
+            ids_by_position = [self._ids[text_id] for text_id in text_ids]
+            similar_pairs += [
+                (first_id, second_id)
+                for first_position, second_position in similar_positions
+                for first_id in ids_by_position[first_position]
+                for second_id in ids_by_position[second_position]
+            ]
+        similar_ids_by_row: dict[str, set[str]] = {}
+        for row_id, similar_id in similar_pairs:
+            if row_id != similar_id:
+                similar_ids_by_row.setdefault(row_id, set()).add(similar_id)
+                similar_ids_by_row.setdefault(similar_id, set()).add(row_id)
+        return {
+            row_id: frozenset(ids_by_position)
+            for row_id, ids_by_position in similar_ids_by_row.items()
+        }
 
     def _compare(self) -> tuple[list[TextId], Matrix | None]:
         """Return the texts that have vectors, and the cosines of all pairs if they are known."""
@@ -137,43 +163,49 @@ class Likeness:
         if embedder is None or not self._has_vector:
             return [], None
         try:
-            compared = self._engine.index.vectors.all_pairs(embedder, [*self._has_vector])
+            texts_and_cosines = self._engine.index.vectors.all_pairs(embedder, [*self._has_vector])
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are compared by their words: %s", error.code)
             return [], None
-        return compared or ([], None)
+        return texts_and_cosines or ([], None)
 
     def scores(self, goal: str, vector: Vector | None, ids: Sequence[str]) -> dict[str, float]:
         """Score rows for a goal as a search does, each alone; nothing without a goal."""
         if not goal or not ids:
             return {}
         engine, terms = self._engine, keyword_terms(goal)
-        numbers = {i: self._number[i] for i in ids if i in self._number}
-        cosines: dict[TextId, float] = {}
-        bm25: dict[TextId, float] = {}
+        text_id_by_row = {row_id: self._number[row_id] for row_id in ids if row_id in self._number}
+        cosine_by_text_id: dict[TextId, float] = {}
+        bm25_by_text_id: dict[TextId, float] = {}
         try:
             if vector is not None and engine.embedder is not None:
-                some = [number for number in numbers.values() if number in self._has_vector]
-                cosines = engine.index.vectors.cosines(engine.embedder, vector, some)
+                text_ids = [
+                    text_id for text_id in text_id_by_row.values() if text_id in self._has_vector
+                ]
+                cosine_by_text_id = engine.index.vectors.cosines(engine.embedder, vector, text_ids)
             for kind in KINDS:
-                some = [n for i, n in numbers.items() if self._items[i].kind is kind]
-                bm25 |= engine.index.words.scores(kind, terms, some)
+                text_ids = [
+                    kind_text_id
+                    for row_id, kind_text_id in text_id_by_row.items()
+                    if self._items[row_id].kind is kind
+                ]
+                bm25_by_text_id |= engine.index.words.scores(kind, terms, text_ids)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are not compared with the goal: %s", error.code)
             return {}
         candidates = [
             Candidate(
-                i,
-                self._items[i].created_at,
+                row_id,
+                self._items[row_id].created_at,
                 None,
-                cosines.get(number),
-                bm25.get(number, 0.0),
+                cosine_by_text_id.get(text_id),
+                bm25_by_text_id.get(text_id, 0.0),
             )
-            for i, number in numbers.items()
+            for row_id, text_id in text_id_by_row.items()
         ]
         mode: Mode = "keyword" if vector is None else "hybrid"
         question = Question(goal, mode, engine.weights, votes=engine.votes())
-        ranked = rank(
+        ranked_rows = rank(
             candidates, question, len(candidates), lambda some: {i: self._texts[i] for i in some}
         )
-        return {scored.row_id: scored.score for scored in ranked}
+        return {scored.row_id: scored.score for scored in ranked_rows}

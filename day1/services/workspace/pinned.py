@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from day1.services.repository.repository import Repository
 
 _BRANCHES_KEPT: Final = 200
-"""Branches whose pinned facts a process keeps, at most."""
+"""Maximum number of branches whose pinned facts a process keeps."""
 _MAX_CHECKED: Final = 1_000
 """Maximum number of pinned facts that are checked whether they may be shown: the newest."""
 
@@ -35,15 +35,19 @@ def pinned_facts(
         now: the present time: microseconds UTC.
         limit: maximum number of ids.
     """
-    ids = _pinned_at_tip(repo, reading)
+    pinned_ids = _pinned_at_tip(repo, reading)
     if reading.pending.oldest is not None:
-        ids |= _scan(reading, reading.pending.oldest - 1)
-    if not ids:
+        pinned_ids |= _scan(reading, reading.pending.oldest - 1)
+    if not pinned_ids:
         return []
-    query = present_items(spaces, now, Query(among={"id": sorted(ids)[-_MAX_CHECKED:]}))[FACT.table]
-    rows = reading.scan(FACT, ("created_at", "id"), query)
-    newest = sorted(((int(at or 0), str(row_id)) for at, row_id in rows), reverse=True)
-    return [row_id for _, row_id in newest[:limit]]
+    query = present_items(spaces, now, Query(among={"id": sorted(pinned_ids)[-_MAX_CHECKED:]}))[
+        FACT.table
+    ]
+    times_and_ids = reading.scan(FACT, ("created_at", "id"), query)
+    newest_first = sorted(
+        ((int(created_at or 0), str(row_id)) for created_at, row_id in times_and_ids), reverse=True
+    )
+    return [row_id for _, row_id in newest_first[:limit]]
 
 
 def _pinned_at_tip(repo: Repository, reading: Reading) -> frozenset[str]:
@@ -51,18 +55,18 @@ def _pinned_at_tip(repo: Repository, reading: Reading) -> frozenset[str]:
 
     The cached ids are updated by the rows that changed since.
     """
-    branch = reading.branch or ""
-    cached_tip, cached_ids = repo.pinned.get(branch, ("", frozenset[str]()))
+    branch_name = reading.branch or ""
+    cached_tip, cached_ids = repo.pinned.get(branch_name, ("", frozenset[str]()))
     if cached_tip and cached_tip == reading.tip:
         return cached_ids
-    ids = _updated(repo, cached_tip, cached_ids, reading) if cached_tip else None
-    if ids is None:
-        ids = _scan(reading, None)
-    repo.pinned.pop(branch, None)
+    pinned_ids = _updated(repo, cached_tip, cached_ids, reading) if cached_tip else None
+    if pinned_ids is None:
+        pinned_ids = _scan(reading, None)
+    repo.pinned.pop(branch_name, None)
     while len(repo.pinned) >= _BRANCHES_KEPT:
         repo.pinned.pop(next(iter(repo.pinned)), None)
-    repo.pinned[branch] = (reading.tip, ids)
-    return ids
+    repo.pinned[branch_name] = (reading.tip, pinned_ids)
+    return pinned_ids
 
 
 def _updated(
@@ -72,11 +76,15 @@ def _updated(
     all_changes = changes_between(repo.history, cached_tip, reading.tip)
     if all_changes is None:  # of another branch of this name, or compacted away
         return None
-    changes = all_changes.get(FACT.table, ())
-    newly_pinned = {c.id for c in changes if c.after is not None and c.after["category"] == PINNED}
-    return cached_ids.difference(c.id for c in changes) | newly_pinned
+    fact_changes = all_changes.get(FACT.table, ())
+    newly_pinned_ids = {
+        change.id
+        for change in fact_changes
+        if change.after is not None and change.after["category"] == PINNED
+    }
+    return cached_ids.difference(change.id for change in fact_changes) | newly_pinned_ids
 
 
 def _scan(reading: Reading, since: int | None) -> frozenset[str]:
-    pinned = Query(equal={"category": PINNED}, created_after=since)
-    return frozenset(str(row_id) for (row_id,) in reading.scan(FACT, ("id",), pinned))
+    pinned_query = Query(equal={"category": PINNED}, created_after=since)
+    return frozenset(str(row_id) for (row_id,) in reading.scan(FACT, ("id",), pinned_query))

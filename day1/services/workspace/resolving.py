@@ -21,9 +21,9 @@ from day1.services.workspace.collecting import collected
 from day1.services.workspace.items import find_items, links_of, record_source, visible_items
 
 _SEEDS: Final = 5
-"""Memories from which links are followed, at most."""
+"""Maximum number of memories from which links are followed."""
 _STEPS: Final = 3
-"""Links from a found memory to evidence, at most."""
+"""Maximum number of links between a found memory and its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ class Evidence:
         """Return the ids and texts of the evidence, at most `limit`: records first."""
         quotes = [(record.row_id, record.text) for record in self.records]
         record_ids = {row_id for row_id, _ in quotes}
-        quotes += [(i, item.text) for i, item in self.items.items() if i not in record_ids]
+        quotes += [
+            (row_id, item.text) for row_id, item in self.items.items() if row_id not in record_ids
+        ]
         return quotes[:limit]
 
 
@@ -79,11 +81,11 @@ class _Looker:
 
     def search(self, evidence: Evidence, query: str, limit: int) -> list[str]:
         """Search for memories; return the ids that are new in the evidence."""
-        found = find_items(self.call, self.engine, query, limit)
+        found_items = find_items(self.call, self.engine, query, limit)
         evidence.queries.append(query)
         evidence.calls.append("search")
-        evidence.answer = found.answer
-        new_items = [item for item in found.items if item.id not in evidence.items]
+        evidence.answer = found_items.answer
+        new_items = [item for item in found_items.items if item.id not in evidence.items]
         evidence.items |= {item.id: item for item in new_items}
         return [item.id for item in new_items]
 
@@ -92,17 +94,25 @@ class _Looker:
         branch, spaces = branch_of(self.call), spaces_of(self.call, None)
         now = self.call.clock()
         with self.call.repo.store.reading(Ref(branch=branch.name)) as reading:
-            nearest, links_left = list(evidence.items)[:_SEEDS], self.question.k
+            nearest_ids, remaining_links = list(evidence.items)[:_SEEDS], self.question.k
             for _ in range(_STEPS):
-                links = links_of(reading, nearest, spaces, now, evidence.items.keys())
+                links = links_of(reading, nearest_ids, spaces, now, evidence.items.keys())
                 evidence.calls.append("links")
-                linked_ids = [linked_id for ends in links.ids.values() for linked_id in ends]
-                nearest = list(dict.fromkeys(i for i in linked_ids if i not in evidence.items))
-                nearest = nearest[:links_left]
-                if not nearest:
+                linked_ids = [
+                    linked_id for ids_of_row in links.ids.values() for linked_id in ids_of_row
+                ]
+                nearest_ids = list(
+                    dict.fromkeys(
+                        linked_row_id
+                        for linked_row_id in linked_ids
+                        if linked_row_id not in evidence.items
+                    )
+                )
+                nearest_ids = nearest_ids[:remaining_links]
+                if not nearest_ids:
                     break
-                links_left -= len(nearest)
-                evidence.items |= {row_id: links.items[row_id] for row_id in nearest}
+                remaining_links -= len(nearest_ids)
+                evidence.items |= {row_id: links.items[row_id] for row_id in nearest_ids}
 
     def look_up(self, evidence: Evidence) -> None:
         """Look for an exact answer in the memories of the evidence."""
@@ -110,11 +120,11 @@ class _Looker:
 
     def compute(self, evidence: Evidence) -> None:
         """Look for an exact answer among all records of the branch."""
-        found = collected(self.call)
+        collected_records = collected(self.call)
         evidence.calls.append("collection")
-        evidence.state = found.state
-        text, records = self.question.text, found.collection
-        evidence.exact = computed(text, records) or looked_up(text, records)
+        evidence.state = collected_records.state
+        question_text, collection = self.question.text, collected_records.collection
+        evidence.exact = computed(question_text, collection) or looked_up(question_text, collection)
         if evidence.exact is not None:
             evidence.records = evidence.exact.records
             self.read(evidence, evidence.exact.row_ids[: self.question.k])
@@ -155,8 +165,10 @@ def look_further(
     answer is looked for again.
     """
     looker = _Looker(call, engine, question)
-    searched = set(evidence.queries)
-    query = next((i.text for i in evidence.items.values() if i.text not in searched), None)
+    searched_texts = set(evidence.queries)
+    query = next(
+        (item.text for item in evidence.items.values() if item.text not in searched_texts), None
+    )
     if query is None:
         return []
     new_ids = looker.search(evidence, query, question.k)
@@ -215,9 +227,9 @@ def _auto(looker: _Looker) -> Evidence:
         if evidence.exact is not None:
             return evidence
     evidence.strategy = "semantic"
-    found = looker.search(evidence, looker.question.query, looker.question.k)
+    found_ids = looker.search(evidence, looker.question.query, looker.question.k)
     looker.follow_links(evidence)
-    if len(evidence.items) > len(found):
+    if len(evidence.items) > len(found_ids):
         evidence.strategy = "graph"
     looker.look_up(evidence)
     return evidence

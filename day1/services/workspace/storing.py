@@ -58,11 +58,11 @@ class NewItem:
             row = fact_row(row_id, NewFact(self.text, label), origin, now)
         else:
             row = observation_row(row_id, NewObservation(str(label), self.text), origin, now)
-        accessed = show_optional(self.last_accessed)
+        last_accessed = show_optional(self.last_accessed)
         end_column: Row = {"valid_until": self.valid_until} if "valid_until" in row else {}
         return row | {
             "tags": canonical(list(self.tags)) if self.tags else None,
-            "detail": detail_of(source=self.source, last_accessed=accessed),
+            "detail": detail_of(source=self.source, last_accessed=last_accessed),
             "happened_at": self.happened_at,
             "space": self.space,
             "expires_at": self.expires_at,
@@ -97,18 +97,24 @@ def store_item(
         RequestReused: the request id was used for another row, or its row was removed since.
     """
     kind, repo = kind_of_type(new.memory_type), write.repo
-    with repo.store.adding(write.branch.name) as work:
-        linked_items = checked_items(work, linked, spaces, repo.clock())
-        row = new.row(repo.new_id(kind.prefix, work.now), write.origin, work.now)
-        stored = put_once(work, kind, row, request_id)
-        item = Item(kind, stored.row)
-        others = [linked_item for row_id, linked_item in linked_items.items() if row_id != item.id]
-        added = add_links(
-            work, [(item.row, linked_item.row) for linked_item in others], write.origin
+    with repo.store.adding(write.branch.name) as unit_of_work:
+        linked_items = checked_items(unit_of_work, linked, spaces, repo.clock())
+        row = new.row(repo.new_id(kind.prefix, unit_of_work.now), write.origin, unit_of_work.now)
+        put_result = put_once(unit_of_work, kind, row, request_id)
+        item = Item(kind, put_result.row)
+        items_to_link = [
+            linked_item for row_id, linked_item in linked_items.items() if row_id != item.id
+        ]
+        added_count = add_links(
+            unit_of_work,
+            [(item.row, linked_item.row) for linked_item in items_to_link],
+            write.origin,
         )
-        after = BranchAfter.of(work, stored.fresh + added)
+        branch_after = BranchAfter.of(unit_of_work, put_result.fresh + added_count)
     repo.point("gwt.stored")
-    return Stored(item, tuple(linked_item.id for linked_item in others), after, stored.notes)
+    return Stored(
+        item, tuple(linked_item.id for linked_item in items_to_link), branch_after, put_result.notes
+    )
 
 
 def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAfter:
@@ -121,29 +127,33 @@ def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAf
     if one == other:
         raise InvalidRequest("`source_id` and `target_id` are the same memory.", id=one[:80])
     repo = write.repo
-    with repo.store.adding(write.branch.name) as work:
-        items = checked_items(work, (one, other), spaces, repo.clock())
-        added = add_links(work, [(items[one].row, items[other].row)], write.origin)
-        return BranchAfter.of(work, added)
+    with repo.store.adding(write.branch.name) as unit_of_work:
+        item_by_id = checked_items(unit_of_work, (one, other), spaces, repo.clock())
+        added_count = add_links(
+            unit_of_work, [(item_by_id[one].row, item_by_id[other].row)], write.origin
+        )
+        return BranchAfter.of(unit_of_work, added_count)
 
 
 def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin) -> int:
     """Add the links between pairs of rows that are not linked yet; return how many."""
-    row_by_id = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
-    existing = work.get(RELATION, list(row_by_id))
-    new_rows = [row for row_id, row in row_by_id.items() if row_id not in existing]
-    work.add(RELATION, new_rows)
-    return len(new_rows)
+    link_by_id = {
+        str(row["id"]): row for row in (_link(*row_pair, origin, work.now) for row_pair in pairs)
+    }
+    existing_link_by_id = work.get(RELATION, list(link_by_id))
+    new_links = [row for row_id, row in link_by_id.items() if row_id not in existing_link_by_id]
+    work.add(RELATION, new_links)
+    return len(new_links)
 
 
 def missing_links(reading: Reading, pairs: Iterable[tuple[str, str]]) -> bool:
     """Whether some pairs of rows, by their ids, are not linked yet."""
-    ids = {link_id(*pair) for pair in pairs}
-    return len(reading.get(RELATION, list(ids))) < len(ids)
+    link_ids = {link_id(*id_pair) for id_pair in pairs}
+    return len(reading.get(RELATION, list(link_ids))) < len(link_ids)
 
 
 def _link(one: Row, other: Row, origin: Origin, now: int) -> Row:
-    source, target = sorted((str(one["id"]), str(other["id"])))
+    source_id, target_id = sorted((str(one["id"]), str(other["id"])))
     space = text_of(link_space(one, other))
-    relation = NewRelation(source, LINKED, target, space=space)
-    return relation_row(link_id(source, target), relation, origin, now)
+    relation = NewRelation(source_id, LINKED, target_id, space=space)
+    return relation_row(link_id(source_id, target_id), relation, origin, now)

@@ -234,7 +234,7 @@ def test_a_line_that_others_have_is_a_duplicate(bench: Bench) -> None:
 
 def test_a_line_that_may_not_come_in_removes_nothing(bench: Bench) -> None:
     store(bench, "one")
-    with pytest.raises(InvalidRequest, match=r"Line 2 .* its time is over") as refused:
+    with pytest.raises(InvalidRequest, match=r"Line 2 .* its valid time has ended") as refused:
         bring(bench, {"content": "two"}, {"content": "b", "expires_at": "1970-01-01"})
     assert (refused.value.details["line"], refused.value.details["mode"]) == (2, "replace")
     assert left(bench) == {"one"}

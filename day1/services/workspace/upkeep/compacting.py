@@ -24,11 +24,11 @@ TAG: Final = "compaction:working"
 """The tag of a summary."""
 _SOURCE: Final = "compaction"
 _MAX_COMPACTED: Final = 1_000
-"""Items that become one fact, at most: the oldest. Another call takes the next ones."""
+"""Maximum number of items that become one fact: the oldest. Another call takes the next."""
 _MAX_QUOTED: Final = 100
-"""Items that a summary quotes, at most: the newest of them."""
+"""Maximum number of items that a summary quotes: the newest of them."""
 _MAX_QUOTATION: Final = 160
-"""Characters of a quotation, at most."""
+"""Maximum number of characters of a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,17 @@ def plan_compaction(reading: Reading, owner: Owner, keep: int, now: int) -> Comp
     Raises:
         Refused: their backup has more bytes than a call answers.
     """
-    lasting = [
+    lasting_items = [
         item
         for item in owner.items(reading, now)
         if item.memory_type == "working" and item.row["expires_at"] is None
     ]
-    lasting.sort(key=lambda item: (when(item.row), item.id))
-    compacted = lasting[: max(0, len(lasting) - keep)][:_MAX_COMPACTED]
+    lasting_items.sort(key=lambda item: (when(item.row), item.id))
+    compacted_items = lasting_items[: max(0, len(lasting_items) - keep)][:_MAX_COMPACTED]
     return CompactionPlan(
-        compacted, len(lasting) - len(compacted), back_up(reading, compacted, owner, now)
+        compacted_items,
+        len(lasting_items) - len(compacted_items),
+        back_up(reading, compacted_items, owner, now),
     )
 
 
@@ -79,36 +81,38 @@ def compact_working(write: Writing, keep: int) -> Compacted:
         BranchClosed, BranchProtected: the branch was closed or protected meanwhile.
     """
     repo, now = write.repo, write.repo.clock()
-    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
-        plan = plan_compaction(adding, Owner.of(write), keep, now)
+    with repo.store.adding(find_open_again(repo, write.branch).name) as unit_of_work:
+        plan = plan_compaction(unit_of_work, Owner.of(write), keep, now)
         if not plan.compacted:
-            return Compacted(plan, None, BranchAfter.of(adding, 0))
-        work = adding.to_change()
-        sources = [item.row for item in plan.compacted]
-        summary = _summary(write, plan.compacted, work.now)
-        work.add(FACT, [summary])
-        basis = basis_columns(FACT, str(summary["id"]), sources)
-        add_new(work, [basis_edit(basis, write.origin, work.now)])
+            return Compacted(plan, None, BranchAfter.of(unit_of_work, 0))
+        changing_unit = unit_of_work.to_change()
+        source_rows = [item.row for item in plan.compacted]
+        summary = _summary(write, plan.compacted, changing_unit.now)
+        changing_unit.add(FACT, [summary])
+        basis_values = basis_columns(FACT, str(summary["id"]), source_rows)
+        add_new(changing_unit, [basis_edit(basis_values, write.origin, changing_unit.now)])
         # By this reason the removal of its sources does not hide the summary.
-        editor = Editor(repo, work, write.origin, f"{COMPACTED}{summary['id']}")
-        count = BranchIngestion(editor).delete_items(plan.compacted)
+        editor = Editor(repo, changing_unit, write.origin, f"{COMPACTED}{summary['id']}")
+        removed_count = BranchIngestion(editor).delete_items(plan.compacted)
         repo.point("gwt.compacted")
-        commit = work.commit(Message("change", f"compact {count} working memories"))
-        return Compacted(plan, str(summary["id"]), BranchAfter(commit, 0, work.now))
+        commit_id = changing_unit.commit(
+            Message("change", f"compact {removed_count} working memories")
+        )
+        return Compacted(plan, str(summary["id"]), BranchAfter(commit_id, 0, changing_unit.now))
 
 
 def _summary(write: Writing, items: Sequence[Item], now: int) -> Row:
-    """Build the fact that stands for items; it names all of them, and quotes the newest."""
-    quoted = items[-_MAX_QUOTED:]
-    first, last = (show(when(item.row))[:10] for item in (items[0], items[-1]))
-    lines = [f"Summary of {len(items)} working memories, from {first} to {last}:"]
-    if len(items) > len(quoted):
-        lines.append(f"- {len(items) - len(quoted)} older ones")
-    lines += [f"- {one_line(item.text, _MAX_QUOTATION)}" for item in quoted]
+    """Build the fact that replaces items; it lists the ids of all and quotes the newest."""
+    quoted_items = items[-_MAX_QUOTED:]
+    first_date, last_date = (show(when(item.row))[:10] for item in (items[0], items[-1]))
+    lines = [f"Summary of {len(items)} working memories, from {first_date} to {last_date}:"]
+    if len(items) > len(quoted_items):
+        lines.append(f"- {len(items) - len(quoted_items)} older ones")
+    lines += [f"- {one_line(item.text, _MAX_QUOTATION)}" for item in quoted_items]
     row_id = write.repo.new_id(FACT.prefix, now)
-    ids = [item.id for item in items]
+    item_ids = [item.id for item in items]
     return fact_row(row_id, NewFact("\n".join(lines), space=write.space), write.origin, now) | {
         "tags": canonical([TAG]),
-        "detail": detail_of(source=_SOURCE, sources=ids),
-        "origin_id": ids[0],
+        "detail": detail_of(source=_SOURCE, sources=item_ids),
+        "origin_id": item_ids[0],
     }

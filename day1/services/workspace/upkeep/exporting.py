@@ -42,16 +42,16 @@ def export_items(call: Call, memory_type: str | None = None, tag: str | None = N
         UnknownBranch: the branch of the call is gone.
     """
     repo, seat, spaces = call.repo, seat_of(call), spaces_of(call, None)
-    uses, now = mind_of(repo, seat).uses, repo.clock()
+    uses_by_row, now = mind_of(repo, seat).uses, repo.clock()
     with repo.store.reading(repo.shown(Ref(branch=seat.branch.name))) as reading:
-        items = [
+        shown_items = [
             item
             for item in present_rows(reading, spaces, now)
             if memory_type in {None, item.memory_type} and (tag is None or tag in item.tags)
         ]
-        lines = lines_of(reading, items, spaces, now, uses)
-        state = reading.state
-    return Exported(written_lines(lines), len(lines), seat.branch.name, state)
+        lines = lines_of(reading, shown_items, spaces, now, uses_by_row)
+        read_state = reading.state
+    return Exported(written_lines(lines), len(lines), seat.branch.name, read_state)
 
 
 def present_rows(
@@ -65,11 +65,11 @@ def present_rows(
         now: the instant: microseconds UTC.
         query: further conditions.
     """
-    queries = present_items(spaces, now, query)
+    query_by_table = present_items(spaces, now, query)
     return [
         Item(kind, row)
         for kind in KINDS
-        for row in map(kind.row, reading.scan(kind, kind.columns, queries[kind.table]))
+        for row in map(kind.row, reading.scan(kind, kind.columns, query_by_table[kind.table]))
         if row["content_hash"] != REDACTED_HASH
     ]
 
@@ -79,17 +79,17 @@ def lines_of(
 ) -> list[ItemLine]:
     """Build the lines of items, with the visible items that each is linked with."""
     item_by_id = {item.id: item for item in items}
-    links = links_of(reading, item_by_id, spaces, now, item_by_id.keys()).ids
+    linked_ids_by_row = links_of(reading, item_by_id, spaces, now, item_by_id.keys()).ids
     return [
-        _line(item, tuple(sorted(links[row_id])), uses.get(row_id))
+        _line(item, tuple(sorted(linked_ids_by_row[row_id])), uses.get(row_id))
         for row_id, item in item_by_id.items()
     ]
 
 
 def _line(item: Item, linked: tuple[str, ...], use: tuple[int, int] | None) -> ItemLine:
-    row, created = item.row, when(item.row)
-    accesses = (_imported_access(item), None if use is None else use[1])
-    ends = {"expires_at": row["expires_at"], "valid_until": row.get("valid_until")}
+    row, created_at = item.row, when(item.row)
+    access_times = (_imported_access(item), None if use is None else use[1])
+    end_by_column = {"expires_at": row["expires_at"], "valid_until": row.get("valid_until")}
     return ItemLine(
         content=item.text,
         memory_type=item.memory_type,
@@ -97,17 +97,22 @@ def _line(item: Item, linked: tuple[str, ...], use: tuple[int, int] | None) -> I
         source=item.source,
         id=item.id,
         linked_ids=linked,
-        created_at=created,
-        last_accessed=max([created, *(at for at in accesses if at is not None)]),
-        **{name: None if end is None else int(end) for name, end in ends.items()},
+        created_at=created_at,
+        last_accessed=max(
+            [created_at, *(access_time for access_time in access_times if access_time is not None)]
+        ),
+        **{
+            column: None if end_time is None else int(end_time)
+            for column, end_time in end_by_column.items()
+        },
     )
 
 
 def _imported_access(item: Item) -> int | None:
     """Return when an item was last used before its import; None if its line did not say."""
     detail = read_detail(item.row["detail"])
-    text = detail.get("last_accessed") if detail.get("via") == VIA else None
+    access_text = detail.get("last_accessed") if detail.get("via") == VIA else None
     try:
-        return parse(text) if isinstance(text, str) else None
+        return parse(access_text) if isinstance(access_text, str) else None
     except InvalidRequest:  # another program wrote it
         return None

@@ -63,17 +63,19 @@ def import_items(write: Writing, lines: Sequence[NumberedLine], *, dedupe: bool)
         BranchClosed, BranchProtected: the branch was closed or protected meanwhile.
     """
     repo = write.repo
-    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
-        incoming = sort_lines(adding, write, lines, dedupe=dedupe)
-        after = BranchAfter.of(adding, 0)
-        if incoming.fresh or missing_links(adding, incoming.links):
-            work = adding.to_change()
-            add_incoming(work, write, incoming)
+    with repo.store.adding(find_open_again(repo, write.branch).name) as unit_of_work:
+        incoming = sort_lines(unit_of_work, write, lines, dedupe=dedupe)
+        branch_after = BranchAfter.of(unit_of_work, 0)
+        if incoming.fresh or missing_links(unit_of_work, incoming.links):
+            changing_unit = unit_of_work.to_change()
+            add_incoming(changing_unit, write, incoming)
             repo.point("gwt.imported")
-            count = len(incoming.fresh)
-            line = f"import {count} {'row' if count == 1 else 'rows'}"
-            after = BranchAfter(work.commit(Message("import", line)), 0, work.now)
-    return Imported(incoming, after)
+            new_item_count = len(incoming.fresh)
+            commit_title = f"import {new_item_count} {'row' if new_item_count == 1 else 'rows'}"
+            branch_after = BranchAfter(
+                changing_unit.commit(Message("import", commit_title)), 0, changing_unit.now
+            )
+    return Imported(incoming, branch_after)
 
 
 def sort_lines(
@@ -96,21 +98,27 @@ def sort_lines(
     now, incoming = write.repo.clock(), Incoming()
     redacted_hashes = write.repo.ledger.mask().hashes | {REDACTED_HASH}
     row_id_by_key = dict(_present(reading, write, now, removed_ids)) if dedupe else {}
-    keys = [_key(line, write) for _, line in lines]
-    ids = [_ids(line, key, write) for (_, line), key in zip(lines, keys, strict=True)]
-    taken_ids = _taken(reading, itertools.chain.from_iterable(ids))
-    for (number, line), key, own_ids in zip(lines, keys, ids, strict=True):
+    item_keys = [_key(line, write) for _, line in lines]
+    possible_ids_by_line = [
+        _ids(line, item_key, write) for (_, line), item_key in zip(lines, item_keys, strict=True)
+    ]
+    taken_ids = _taken(reading, itertools.chain.from_iterable(possible_ids_by_line))
+    for (line_number, line), item_key, possible_ids in zip(
+        lines, item_keys, possible_ids_by_line, strict=True
+    ):
         if refusal := _refusal(line, redacted_hashes, now):
-            incoming.bad.append(BadLine(number, refusal))
+            incoming.bad.append(BadLine(line_number, refusal))
             continue
-        row_id = row_id_by_key.get(key) if dedupe else None
+        row_id = row_id_by_key.get(item_key) if dedupe else None
         if row_id is not None:
-            incoming.duplicates.append(Duplicate(number, row_id))
+            incoming.duplicates.append(Duplicate(line_number, row_id))
         else:
             kind = kind_of_type(line.memory_type)
-            row_id = next((i for i in own_ids if i not in taken_ids), None)
+            row_id = next(
+                (possible_id for possible_id in possible_ids if possible_id not in taken_ids), None
+            )
             row_id = row_id or write.repo.new_id(kind.prefix, now)
-            row_id_by_key[key] = row_id
+            row_id_by_key[item_key] = row_id
             taken_ids.add(row_id)
             incoming.fresh[row_id] = line
         if line.id is not None:
@@ -123,37 +131,40 @@ def add_incoming(work: Additions, write: Writing, incoming: Incoming) -> int:
     """Add the new rows and links of an import in open work; return how many rows."""
     rows_by_kind: dict[Kind, list[Row]] = {}
     for row_id, line in incoming.fresh.items():
-        is_accessed = line.last_accessed not in {None, line.created_at}
-        new = NewItem(
+        has_later_access = line.last_accessed not in {None, line.created_at}
+        new_item = NewItem(
             line.content,
             line.memory_type,
             line.tags,
             source=line.source,
             happened_at=line.created_at,
             space=write.space,
-            last_accessed=line.last_accessed if is_accessed else None,
+            last_accessed=line.last_accessed if has_later_access else None,
             expires_at=line.expires_at,
             valid_until=line.valid_until,
         )
         kind = kind_of_type(line.memory_type)
-        rows_by_kind.setdefault(kind, []).append(new.row(row_id, write.origin, work.now))
+        rows_by_kind.setdefault(kind, []).append(new_item.row(row_id, write.origin, work.now))
     for kind, rows in rows_by_kind.items():
         work.add(kind, rows)
-    pairs = [
-        [Row({"id": row_id, "space": write.space}) for row_id in pair] for pair in incoming.links
+    linked_rows = [
+        [Row({"id": row_id, "space": write.space}) for row_id in id_pair]
+        for id_pair in incoming.links
     ]
-    add_links(work, [(one, other) for one, other in pairs], write.origin)
+    add_links(
+        work, [(first_row, second_row) for first_row, second_row in linked_rows], write.origin
+    )
     return len(incoming.fresh)
 
 
 def _key(line: ItemLine, write: Writing) -> Key:
-    """Return what equal items have in common; without a source, it is that of a new row."""
+    """Return the key that equal items share; a missing source becomes that of a new row."""
     words, source, tags = line.key
     return words, source or write.origin.source, tags
 
 
 def ids_of(line: ItemLine, write: Writing) -> list[str]:
-    """Return the ids that the row of a line may get: its own, then the one that its words give."""
+    """Return the ids that the row of a line may get: its own, then the id made of its words."""
     return _ids(line, _key(line, write), write)
 
 
@@ -161,9 +172,9 @@ def _ids(line: ItemLine, key: Key, write: Writing) -> list[str]:
     """Return the ids that the row of a line with this key may get."""
     prefix = kind_of_type(line.memory_type).prefix
     words, source, tags = key
-    by_words = derived_id(prefix, None, VIA, write.space or "", words, source, *tags)
-    is_own = line.id is not None and is_made(prefix, line.id)
-    return [str(line.id), by_words] if is_own else [by_words]
+    id_from_words = derived_id(prefix, None, VIA, write.space or "", words, source, *tags)
+    has_usable_id = line.id is not None and is_made(prefix, line.id)
+    return [str(line.id), id_from_words] if has_usable_id else [id_from_words]
 
 
 def _present(
@@ -182,7 +193,7 @@ def _present(
 
 
 def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
-    """Return those of some ids that rows of the branch have, whoever may see them."""
+    """Return which of these ids rows of the branch have, visible to the caller or not."""
     ids_by_kind: dict[Kind, list[str]] = {kind: [] for kind in KINDS}
     for row_id in ids:
         ids_by_kind[FACT if kind_of(row_id) is FACT else OBSERVATION].append(row_id)
@@ -194,22 +205,30 @@ def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
 
 
 def _refusal(line: ItemLine, redacted: Collection[str], now: int) -> str | None:
-    """Tell why a line may not come in; None if it may."""
+    """Return the reason why a line cannot be imported; None if it can."""
     if content_hash(line.content) in redacted:
         return "its text was redacted in this store"
-    ends = [end for end in (line.expires_at, line.valid_until) if end is not None]
-    return "its time is over" if ends and min(ends) <= now else None
+    end_times = [
+        end_time for end_time in (line.expires_at, line.valid_until) if end_time is not None
+    ]
+    return (
+        "it has expired, or its valid time has ended"
+        if end_times and min(end_times) <= now
+        else None
+    )
 
 
 def links_in(
     lines: Sequence[NumberedLine], row_by_file_id: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the pairs of rows that a file links, each once; both ends are in the file."""
-    pairs: dict[tuple[str, str], None] = {}
+    linked_pairs: dict[tuple[str, str], None] = {}
     for _, line in lines:
-        one = None if line.id is None else row_by_file_id.get(line.id)
-        for linked in line.linked_ids if one is not None else ():
-            other = row_by_file_id.get(linked)
-            if other is not None and other != one:
-                pairs[min(str(one), other), max(str(one), other)] = None
-    return list(pairs)
+        row_id = None if line.id is None else row_by_file_id.get(line.id)
+        for linked_file_id in line.linked_ids if row_id is not None else ():
+            linked_row_id = row_by_file_id.get(linked_file_id)
+            if linked_row_id is not None and linked_row_id != row_id:
+                linked_pairs[min(str(row_id), linked_row_id), max(str(row_id), linked_row_id)] = (
+                    None
+                )
+    return list(linked_pairs)

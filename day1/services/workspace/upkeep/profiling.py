@@ -78,30 +78,35 @@ def profile_of(subject: Subject) -> Profile:
         UnknownBranch: the branch of the call is gone.
     """
     persisted = count_persisted(subject)
-    mind, restored = restore_mind(subject)
-    indexed = count_indexed(subject, persisted)
-    return Profile(persisted, indexed, read_collection(subject), mind, restored)
+    mind, restored_count = restore_mind(subject)
+    indexed_count = count_indexed(subject, persisted)
+    return Profile(persisted, indexed_count, read_collection(subject), mind, restored_count)
 
 
 def count_persisted(subject: Subject) -> Persisted:
     """Count the items that may be shown, by type, source and text."""
     repo, spaces = subject.call.repo, spaces_of(subject.call, None)
-    by_type: Counter[str] = Counter()
-    by_source: Counter[str] = Counter()
-    hashes: dict[Kind, Counter[str]] = {kind: Counter() for kind in KINDS}
+    count_by_type: Counter[str] = Counter()
+    count_by_source: Counter[str] = Counter()
+    hash_counts_by_kind: dict[Kind, Counter[str]] = {kind: Counter() for kind in KINDS}
     with repo.store.reading(repo.shown(_ref(subject))) as reading:
         for kind, query in (
             (kind, present_items(spaces, repo.clock())[kind.table]) for kind in KINDS
         ):
-            label = "category" if kind is FACT else "observation_type"
-            columns = ("content_hash", label, "detail", "source")
-            for hashed, named, detail, source in reading.scan(kind, columns, query):
-                if hashed != REDACTED_HASH:
-                    hashes[kind][str(hashed)] += 1
-                    by_type[type_of(kind, {label: named})] += 1
-                    by_source[source_of(detail, source)] += 1
-        state = reading.state
-    return Persisted(dict(sorted(by_type.items())), dict(sorted(by_source.items())), hashes, state)
+            label_column = "category" if kind is FACT else "observation_type"
+            columns = ("content_hash", label_column, "detail", "source")
+            for text_hash, type_or_category, detail, source in reading.scan(kind, columns, query):
+                if text_hash != REDACTED_HASH:
+                    hash_counts_by_kind[kind][str(text_hash)] += 1
+                    count_by_type[type_of(kind, {label_column: type_or_category})] += 1
+                    count_by_source[source_of(detail, source)] += 1
+        read_state = reading.state
+    return Persisted(
+        dict(sorted(count_by_type.items())),
+        dict(sorted(count_by_source.items())),
+        hash_counts_by_kind,
+        read_state,
+    )
 
 
 def count_indexed(subject: Subject, persisted: Persisted) -> int:
@@ -110,11 +115,15 @@ def count_indexed(subject: Subject, persisted: Persisted) -> int:
     if not engine.index.read_only:
         with subject.call.repo.store.reading(_ref(subject)) as reading:
             _catch_up(reading, engine, seat)
-    count = 0
-    for kind, hashes in persisted.hashes.items():
-        indexed_texts = engine.index.words.known(kind, list(hashes))
-        count += sum(number for hashed, number in hashes.items() if hashed in indexed_texts)
-    return count
+    indexed_count = 0
+    for kind, count_by_hash in persisted.hashes.items():
+        text_id_by_hash = engine.index.words.known(kind, list(count_by_hash))
+        indexed_count += sum(
+            item_count
+            for text_hash, item_count in count_by_hash.items()
+            if text_hash in text_id_by_hash
+        )
+    return indexed_count
 
 
 def _catch_up(reading: Reading, engine: SearchEngine, seat: Seat) -> None:
@@ -132,8 +141,8 @@ def restore_mind(subject: Subject) -> tuple[Mind, int]:
     """Read the workspace from its desk, and count its items that may be shown."""
     repo, seat = subject.call.repo, subject.seat
     mind = mind_of(repo, seat)
-    ids = [place.id for place in (*mind.workspace, *mind.buffer)]
-    return mind, len(memories_of(repo, subject.engine, seat, ids, subject.asked))
+    shown_ids = [place.id for place in (*mind.workspace, *mind.buffer)]
+    return mind, len(memories_of(repo, subject.engine, seat, shown_ids, subject.asked))
 
 
 def _ref(subject: Subject) -> Ref:
@@ -154,23 +163,29 @@ class Readiness:
 
 def check_readiness(subject: Subject) -> Readiness:
     """Use each part that the tools need; a part that fails makes its check fail, and no other."""
-    trial = _Trial()
-    persisted = trial.run(
+    checks = _Trial()
+    persisted = checks.run(
         "persistent_store_readable", lambda: count_persisted(subject), Persisted()
     )
-    mind, restored = trial.run("workspace_readable", lambda: restore_mind(subject), (Mind(), 0))
-    indexed = trial.run("runtime_index_bootstrapped", lambda: count_indexed(subject, persisted), 0)
-    trial.require("runtime_index_bootstrapped", _NOT_INDEXED, holds=indexed >= persisted.count)
+    mind, restored_count = checks.run(
+        "workspace_readable", lambda: restore_mind(subject), (Mind(), 0)
+    )
+    indexed_count = checks.run(
+        "runtime_index_bootstrapped", lambda: count_indexed(subject, persisted), 0
+    )
+    checks.require(
+        "runtime_index_bootstrapped", _NOT_INDEXED, holds=indexed_count >= persisted.count
+    )
     no_records = Collection(())
-    collection = trial.run("structured_parser_ready", lambda: read_collection(subject), no_records)
-    trial.run("embedding_ready", lambda: _embed(subject.engine), None)
-    trial.require("broadcast_bus_configured", "no_subscriber", holds=bool(SUBSCRIBERS))
-    bus = trial.run("bus_result_readable", lambda: _bus_of(mind), None)
-    statuses = set() if bus is None else {report.status for report in bus.reports}
-    trial.require("no_subscriber_errors", "subscriber_failed", holds="error" not in statuses)
-    trial.require("no_subscriber_timeouts", "subscriber_late", holds="timeout" not in statuses)
-    profile = Profile(persisted, indexed, collection, mind, restored)
-    return Readiness(trial.checks, trial.problems, profile, bus)
+    collection = checks.run("structured_parser_ready", lambda: read_collection(subject), no_records)
+    checks.run("embedding_ready", lambda: _embed(subject.engine), None)
+    checks.require("broadcast_bus_configured", "no_subscriber", holds=bool(SUBSCRIBERS))
+    bus_result = checks.run("bus_result_readable", lambda: _bus_of(mind), None)
+    statuses = set() if bus_result is None else {report.status for report in bus_result.reports}
+    checks.require("no_subscriber_errors", "subscriber_failed", holds="error" not in statuses)
+    checks.require("no_subscriber_timeouts", "subscriber_late", holds="timeout" not in statuses)
+    profile = Profile(persisted, indexed_count, collection, mind, restored_count)
+    return Readiness(checks.checks, checks.problems, profile, bus_result)
 
 
 def _embed(engine: SearchEngine) -> None:
@@ -193,18 +208,18 @@ class _Trial:
     def run(self, name: str, part: Callable[[], T], otherwise: T) -> T:
         """Call the function of a check; return its result, or `otherwise` if it fails."""
         try:
-            result = part()
+            check_result = part()
         except Day1Error as error:
             self.require(name, error.code, holds=False)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             self.require(name, _DESK_BROKEN if "workspace" in name else "broken", holds=False)
         else:
             self.require(name, "", holds=True)
-            return result
+            return check_result
         return otherwise
 
     def require(self, name: str, problem: str, *, holds: bool) -> None:
-        """Record whether a check holds; one that failed before stays so."""
+        """Record whether a check holds; a check that failed before stays failed."""
         self.checks[name] = holds and self.checks.get(name, True)
         if not holds:
             self.problems.setdefault(name, problem)

@@ -25,14 +25,14 @@ from day1.services.workspace.upkeep.exporting import lines_of, present_rows
 
 
 class Ingestion(Protocol):
-    """The way in which items leave memory: a removal is an edit, in a commit, and reverted."""
+    """Removes items from memory, in a commit that can be reverted."""
 
     def delete_items(self, items: Sequence[Item]) -> int:
         """Remove items with the links at them; return how many items."""
 
 
 class Cycle(Protocol):
-    """The way in which items leave a workspace; memory keeps them."""
+    """Removes items from a workspace; memory keeps them."""
 
     def evict_all(self) -> tuple[str, ...]:
         """Empty the workspace; return the ids that were in it."""
@@ -46,10 +46,13 @@ class BranchIngestion:
 
     def delete_items(self, items: Sequence[Item]) -> int:
         """Remove items with the links at them; return how many items."""
-        links = links_at(self.editor.work, [item.id for item in items])
-        rows = [*((item.kind, item.row) for item in items), *((RELATION, row) for row in links)]
-        if rows:
-            self.editor.remove(rows)
+        link_rows = links_at(self.editor.work, [item.id for item in items])
+        kinds_and_rows = [
+            *((item.kind, item.row) for item in items),
+            *((RELATION, row) for row in link_rows),
+        ]
+        if kinds_and_rows:
+            self.editor.remove(kinds_and_rows)
         return len(items)
 
 
@@ -62,9 +65,9 @@ class SeatCycle:
 
     def evict_all(self) -> tuple[str, ...]:
         """Empty the workspace; return the ids that were in it."""
-        attended = tuple(place.id for place in mind_of(self.repo, self.seat).workspace)
+        workspace_ids = tuple(place.id for place in mind_of(self.repo, self.seat).workspace)
         drop_mind(self.repo, self.seat)
-        return attended
+        return workspace_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +91,13 @@ class Owner:
         conditions: list[Row] = [{"agent_id": self.agent}]
         if self.task_id is not None:
             conditions.append({"task_id": self.task_id})
-        items = {
+        item_by_id = {
             item.id: item
-            for equal in conditions
-            for item in present_rows(reading, (None,), now, Query(equal=equal))
+            for condition in conditions
+            for item in present_rows(reading, (None,), now, Query(equal=condition))
             if item.is_own
         }
-        return [items[row_id] for row_id in sorted(items)]
+        return [item_by_id[row_id] for row_id in sorted(item_by_id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,11 @@ def back_up(reading: Reading, items: Sequence[Item], owner: Owner, now: int) -> 
 
 def links_at(reading: Reading, ids: Sequence[str]) -> list[Row]:
     """Read the links that have one of these rows as an end."""
-    rows: dict[str, Row] = {}
-    for side in ("source_entity", "target_entity") if ids else ():
-        query = Query(equal={"relation_type": LINKED}, among={side: ids})
-        rows |= {str(row["id"]): row for row in reading.find(RELATION, query)}
-    return [rows[row_id] for row_id in sorted(rows)]
+    link_by_id: dict[str, Row] = {}
+    for entity_column in ("source_entity", "target_entity") if ids else ():
+        query = Query(equal={"relation_type": LINKED}, among={entity_column: ids})
+        link_by_id |= {str(row["id"]): row for row in reading.find(RELATION, query)}
+    return [link_by_id[row_id] for row_id in sorted(link_by_id)]
 
 
 def count_present(reading: Reading, now: int) -> int:
@@ -132,9 +135,9 @@ def count_present(reading: Reading, now: int) -> int:
 def snapshot_before(write: Writing, reason: str) -> str:
     """Make a snapshot of a branch before a removal; return its id. `reason` is in its label."""
     repo = write.repo
-    taken = snapshot(repo, write.branch, f"before {reason}", repo.clock())
+    new_snapshot = snapshot(repo, write.branch, f"before {reason}", repo.clock())
     repo.point("gwt.snapshot")
-    return taken.id
+    return new_snapshot.id
 
 
 def owned(write: Writing) -> int:

@@ -63,29 +63,36 @@ def replace_memory(write: Writing, lines: Sequence[NumberedLine]) -> Replaced:
     """
     repo, now = write.repo, write.repo.clock()
     snapshot_id = snapshot_before(write, "a restore") if owned(write) else None
-    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
+    with repo.store.adding(find_open_again(repo, write.branch).name) as unit_of_work:
         owner = Owner.of(write)
-        own_items = {item.id: item for item in owner.items(adding, now)}
-        backup = back_up(adding, list(own_items.values()), owner, now)
-        kept = count_present(adding, now) - len(own_items)
-        staying_ids = dict(_staying(lines, backup.lines, write))
-        removed_ids = own_items.keys() - staying_ids.values()
-        incoming = _incoming(adding, write, lines, staying_ids, removed_ids)
-        outdated_links = _outdated_links(adding, incoming, set(staying_ids.values()))
-        after = BranchAfter.of(adding, 0)
-        if removed_ids or incoming.fresh or outdated_links or missing_links(adding, incoming.links):
-            work = adding.to_change()
-            editor = Editor(repo, work, write.origin, "replaced by a file")
+        own_item_by_id = {item.id: item for item in owner.items(unit_of_work, now)}
+        backup = back_up(unit_of_work, list(own_item_by_id.values()), owner, now)
+        kept_count = count_present(unit_of_work, now) - len(own_item_by_id)
+        staying_id_by_line = dict(_staying(lines, backup.lines, write))
+        removed_ids = own_item_by_id.keys() - staying_id_by_line.values()
+        incoming = _incoming(unit_of_work, write, lines, staying_id_by_line, removed_ids)
+        outdated_links = _outdated_links(unit_of_work, incoming, set(staying_id_by_line.values()))
+        branch_after = BranchAfter.of(unit_of_work, 0)
+        if (
+            removed_ids
+            or incoming.fresh
+            or outdated_links
+            or missing_links(unit_of_work, incoming.links)
+        ):
+            changing_unit = unit_of_work.to_change()
+            editor = Editor(repo, changing_unit, write.origin, "replaced by a file")
             BranchIngestion(editor).delete_items(
-                [own_items[row_id] for row_id in sorted(removed_ids)]
+                [own_item_by_id[row_id] for row_id in sorted(removed_ids)]
             )
             if outdated_links:
                 editor.remove([(RELATION, row) for row in outdated_links])
-            add_incoming(work, write, incoming)
+            add_incoming(changing_unit, write, incoming)
             repo.point("gwt.replaced")
-            line = f"replace {len(removed_ids)} memories by {len(incoming.fresh)}"
-            after = BranchAfter(work.commit(Message("import", line)), 0, work.now)
-    return Replaced(incoming, len(removed_ids), kept, backup, snapshot_id, after)
+            commit_title = f"replace {len(removed_ids)} memories by {len(incoming.fresh)}"
+            branch_after = BranchAfter(
+                changing_unit.commit(Message("import", commit_title)), 0, changing_unit.now
+            )
+    return Replaced(incoming, len(removed_ids), kept_count, backup, snapshot_id, branch_after)
 
 
 def refuse_bad(bad: Sequence[BadLine]) -> None:
@@ -96,12 +103,12 @@ def refuse_bad(bad: Sequence[BadLine]) -> None:
     """
     if not bad:
         return
-    first = min(bad)
-    more = f" {len(bad):,} lines are bad." if len(bad) > 1 else ""
+    first_bad = min(bad)
+    count_sentence = f" {len(bad):,} lines are bad." if len(bad) > 1 else ""
     raise InvalidRequest(
-        f"Line {first.number} of `jsonl` cannot be used: {first.error}.{more} Nothing was removed: "
-        "mend the file, or restore it with `mode` merge, which passes bad lines over.",
-        line=first.number,
+        f"Line {first_bad.number} of `jsonl` cannot be used: {first_bad.error}.{count_sentence} "
+        "Nothing was removed: mend the file, or restore it with `mode` merge, to skip bad lines.",
+        line=first_bad.number,
         mode="replace",
         errors=[{"line": line.number, "error": line.error} for line in sorted(bad)[:100]],
         error_count=len(bad),
@@ -111,12 +118,14 @@ def refuse_bad(bad: Sequence[BadLine]) -> None:
 def _staying(
     lines: Sequence[NumberedLine], own: Sequence[ItemLine], write: Writing
 ) -> Iterator[tuple[int, str]]:
-    """Yield the number of each line that an owned item fits already, and the id of its row."""
-    unmatched: dict[str, ItemLine] = {str(line.id): line for line in own}
+    """Yield the number of each line that equals an owned item, and the id of the item's row."""
+    unmatched_line_by_id: dict[str, ItemLine] = {str(line.id): line for line in own}
     for number, line in lines:
         for row_id in ids_of(line, write):
-            if row_id in unmatched and _equals_line(line, unmatched[row_id], write):
-                del unmatched[row_id]
+            if row_id in unmatched_line_by_id and _equals_line(
+                line, unmatched_line_by_id[row_id], write
+            ):
+                del unmatched_line_by_id[row_id]
                 yield number, row_id
                 break
 
@@ -142,10 +151,12 @@ def _incoming(
     removed_ids: set[str],
 ) -> Incoming:
     """Sort the lines of a file into new items and duplicates, such as lines of items that stay."""
-    others = [line for line in lines if line.number not in staying]
-    incoming = sort_lines(reading, write, others, dedupe=True, removed_ids=removed_ids)
+    other_lines = [line for line in lines if line.number not in staying]
+    incoming = sort_lines(reading, write, other_lines, dedupe=True, removed_ids=removed_ids)
     refuse_bad(incoming.bad)
-    incoming.duplicates = sorted([*incoming.duplicates, *(Duplicate(*p) for p in staying.items())])
+    incoming.duplicates = sorted(
+        [*incoming.duplicates, *(Duplicate(*number_and_id) for number_and_id in staying.items())]
+    )
     for number, line in lines:
         if number in staying and line.id is not None:
             incoming.row_by_file_id[line.id] = staying[number]
@@ -155,7 +166,7 @@ def _incoming(
 
 def _outdated_links(reading: Reading, incoming: Incoming, staying: set[str]) -> list[Row]:
     """Find the links between staying items that the file does not have."""
-    incoming_links = {link_id(*pair) for pair in incoming.links}
+    incoming_links = {link_id(*id_pair) for id_pair in incoming.links}
     return [
         row
         for row in links_at(reading, sorted(staying))

@@ -42,16 +42,24 @@ def reset_memory(write: Writing) -> Reset:
     """
     repo, now = write.repo, write.repo.clock()
     snapshot_id = snapshot_before(write, "a reset") if owned(write) else None
-    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
+    with repo.store.adding(find_open_again(repo, write.branch).name) as unit_of_work:
         owner = Owner.of(write)
-        items = owner.items(adding, now)
-        backup = back_up(adding, items, owner, now)
-        kept = count_present(adding, now) - len(items)
-        if not items:
-            return Reset(0, kept, backup, snapshot_id, BranchAfter.of(adding, 0))
-        work = adding.to_change()
-        editor = Editor(repo, work, write.origin, "reset")
-        deleted = BranchIngestion(editor).delete_items(items)
+        own_items = owner.items(unit_of_work, now)
+        backup = back_up(unit_of_work, own_items, owner, now)
+        kept_count = count_present(unit_of_work, now) - len(own_items)
+        if not own_items:
+            return Reset(0, kept_count, backup, snapshot_id, BranchAfter.of(unit_of_work, 0))
+        changing_unit = unit_of_work.to_change()
+        editor = Editor(repo, changing_unit, write.origin, "reset")
+        removed_count = BranchIngestion(editor).delete_items(own_items)
         repo.point("gwt.reset")
-        commit = work.commit(Message("remove", f"reset: remove {deleted} memories"))
-        return Reset(deleted, kept, backup, snapshot_id, BranchAfter(commit, 0, work.now))
+        commit_id = changing_unit.commit(
+            Message("remove", f"reset: remove {removed_count} memories")
+        )
+        return Reset(
+            removed_count,
+            kept_count,
+            backup,
+            snapshot_id,
+            BranchAfter(commit_id, 0, changing_unit.now),
+        )
