@@ -25,15 +25,15 @@ OPENING = frozenset(
 """Calls that open a file or list a folder."""
 ALLOWED = {
     # What they are given is open already.
-    ("tools/engram.py", "gzip.open(packed, 'rb')"),
+    ("tools/engram.py", "gzip.open(packed_file, 'rb')"),
     ("tools/claude_ai.py", "zipfile.ZipFile(file)"),
-    ("tools/claude_ai.py", "archive.open(names[0])"),
+    ("tools/claude_ai.py", "archive.open(memory_file_names[0])"),
     # SQLite opens by name what the door has let in, or a copy that is day1's own.
-    ("sqlite_file.py", "sqlite3.connect(f'{file.as_uri()}?{mode}', uri=True)"),
+    ("sqlite_file.py", "sqlite3.connect(f'{opened_path.as_uri()}?{uri_parameters}', uri=True)"),
     ("sqlite_file.py", "(folder / f'memory{suffix}').open('wb')"),
     # The folders of the person who imports, one level below the home folder's own.
-    ("tools/claude_code.py", "projects.glob('*/memory')"),
-    ("tools/letta.py", "agents.glob('*/memory')"),
+    ("tools/claude_code.py", "projects_folder.glob('*/memory')"),
+    ("tools/letta.py", "agents_folder.glob('*/memory')"),
 }  # fmt: skip
 
 
