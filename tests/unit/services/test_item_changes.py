@@ -209,7 +209,7 @@ def test_an_item_of_others_is_not_found(bench: Bench, more: dict[str, Any], foun
     if found:
         assert not update(bench, **more).is_changed
     else:
-        with pytest.raises(NotFound, match="no memory of this id"):
+        with pytest.raises(NotFound, match="no memory with this id"):
             update(bench, **more)
 
 
