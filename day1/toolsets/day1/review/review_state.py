@@ -161,22 +161,13 @@ def in_full(
         read_state = state_of(
             ctx, target_branch.name if target_branch is not None and has_target_branch else MAIN
         )
-        empty_plan_fields: dict[str, Any] = {
-            "undecided": [],
-            "stale": [],
-            "requires": [],
-            "missing": {},
-        }
-        empty_plan_fields |= {
-            "digest": None,
-            "undecided_count": 0,
-            "can_merge": False,
-            "tier": None,
-        }
-        empty_plan_fields |= {
-            "approvals": [_approval(approval, counts=False) for approval in review.approved]
-        }
-        return {**short_fields, **empty_plan_fields, "read": read_state}
+        plan_fields: dict[str, Any] = {"undecided": [], "stale": [], "requires": []}
+        plan_fields |= {"missing": {}, "digest": None, "undecided_count": 0}
+        plan_fields |= {"can_merge": False, "tier": None}
+        plan_fields["approvals"] = [
+            _approval(approval, counts=False) for approval in review.approved
+        ]
+        return {**short_fields, **plan_fields, "read": read_state}
     merger = Merger(ctx.caller.access.token_id, review, examined.choices, examined.plan.digest)
     missing_requirements = lacking(
         ctx.repo, merger, examined.source, examined.target, examined.plan
