@@ -35,7 +35,7 @@ def clock() -> SteppedClock:
 
 def test_a_small_store_is_left_alone(memory, clock):
     assert not is_wasteful(memory.repo, memory.store.size())
-    assert not Compaction(memory.repo, clock, 5.0).run()
+    assert not Compaction(memory.repo, clock.now, 5.0).run()
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def no_small_store(monkeypatch):
 def test_a_wasteful_store_shrinks_and_keeps_every_row(memory, clock, no_small_store, monkeypatch):
     monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
     before, size = memory.state("main"), memory.store.size()
-    assert Compaction(memory.repo, clock, 5.0).run()
+    assert Compaction(memory.repo, clock.now, 5.0).run()
     assert memory.store.size() < size
     assert memory.state("main") == before
 
@@ -57,7 +57,7 @@ def test_a_store_whose_compaction_is_long_is_left_to_people(
 ):
     monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
     size = memory.store.size()
-    compaction = Compaction(memory.repo, clock, 0.9 * size / compacting._BYTES_PER_S)
+    compaction = Compaction(memory.repo, clock.now, 0.9 * size / compacting._BYTES_PER_S)
     assert not compaction.run()
     assert memory.store.size() == size
 
@@ -66,7 +66,7 @@ def test_a_compacted_store_is_compacted_again_at_twice_its_size(
     memory, clock, no_small_store, monkeypatch
 ):
     monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
-    compaction = Compaction(memory.repo, clock, 5.0)
+    compaction = Compaction(memory.repo, clock.now, 5.0)
     assert compaction.run()
     monkeypatch.setattr(compacting, "live_bytes", _no_estimate)  # it knows the size by now
     for _ in range(2):
@@ -79,7 +79,7 @@ def test_a_compacted_store_is_compacted_again_at_twice_its_size(
 
 def test_a_compaction_by_another_process_counts(memory, clock, no_small_store, monkeypatch):
     monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 1_000)
-    compaction = Compaction(memory.repo, clock, 5.0)
+    compaction = Compaction(memory.repo, clock.now, 5.0)
     assert not compaction.run()
     memory.store.compact()
     monkeypatch.setattr(compacting, "live_bytes", _no_estimate)
@@ -100,7 +100,7 @@ def test_of_two_servers_that_see_a_large_store_one_compacts_it(memory):
 
 def test_a_failed_compaction_is_tried_again_after_ten_minutes(memory, clock, no_small_store):
     store = Mock(size=lambda: 1_000, compact=Mock(side_effect=StoreFull("full")))
-    compaction = Compaction(Mock(store=store), clock, 5.0)
+    compaction = Compaction(Mock(store=store), clock.now, 5.0)
     compaction._compact_size = 1
     with pytest.raises(StoreFull):
         compaction.run()

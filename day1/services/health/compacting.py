@@ -1,12 +1,12 @@
 """Compacting a store: when it is worth it, and doing it while a process serves the store."""
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import KINDS
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.chores import Clock
 
 log = logging.getLogger(__name__)
 
@@ -49,41 +49,41 @@ class Compaction:
     `day1 gc`.
     """
 
-    def __init__(self, repo: Repository, clock: Clock, longest_s: float) -> None:
-        """Take the store's present size; nothing is compacted yet."""
-        self._store, self._repo, self._clock = repo.store, repo, clock
+    def __init__(self, repo: Repository, seconds: Callable[[], float], longest_s: float) -> None:
+        """Note the store's present size; `seconds` tells monotonic seconds."""
+        self._store, self._repo, self._seconds = repo.store, repo, seconds
         self._longest_s = longest_s
         self._bytes_per_s: float = _BYTES_PER_S
         self._compact_size: int | None = None
         self._last_size = self._store.size()
-        self._next_look = clock.now()
+        self._next_check = seconds()
 
     def run(self) -> bool:
         """Compact the store if it has grown enough and that is quick; return whether it did."""
         size = self._store.size()
         if size < self._last_size:  # another process compacted it
-            self._compact_size, self._next_look = size, self._clock.now()
+            self._compact_size, self._next_check = size, self._seconds()
         self._last_size = size
-        if size <= _SMALL_BYTES or self._clock.now() < self._next_look or not self._is_due(size):
+        if size <= _SMALL_BYTES or self._seconds() < self._next_check or not self._is_due(size):
             return False
         if size > self._longest_s * self._bytes_per_s:
-            self._next_look = self._clock.now() + _RETRY_S
+            self._next_check = self._seconds() + _RETRY_S
             return False
         return self._compact(size)
 
     def _is_due(self, size: int) -> bool:
         if self._compact_size is not None:
             return size > _GROWTH * self._compact_size
-        self._next_look = self._clock.now() + _RETRY_S  # the estimate reads every branch
+        self._next_check = self._seconds() + _RETRY_S  # the estimate reads every branch
         return is_wasteful(self._repo, size)
 
     def _compact(self, size: int) -> bool:
-        begun = self._clock.now()
-        self._next_look = begun + _RETRY_S  # if it fails, for instance on a full disk
+        started_at = self._seconds()
+        self._next_check = started_at + _RETRY_S  # if it fails, for instance on a full disk
         self._store.compact(above=size - 1)
-        seconds = max(self._clock.now() - begun, 0.001)
+        duration_s = max(self._seconds() - started_at, 0.001)
         self._compact_size = self._last_size = self._store.size()
-        self._bytes_per_s = size / seconds
-        self._next_look = self._clock.now()
+        self._bytes_per_s = size / duration_s
+        self._next_check = self._seconds()
         log.info("compacted memory.db from %s to %s bytes", size, self._compact_size)
         return True

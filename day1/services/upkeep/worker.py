@@ -65,7 +65,7 @@ class BackgroundWorker:
             Chore("forget", EVERY_S, memory_chores.forget),
         ]
         if tasks.compaction_s:
-            compaction = Compaction(repo, clock, tasks.compaction_s)
+            compaction = Compaction(repo, clock.now, tasks.compaction_s)
             chores.append(Chore("compact", EVERY_S, lambda _: _no_more(compaction.run())))
         if search.embedder is not None:
             embedding = BackgroundEmbedding(search.index, search.embedder, self._call, clock)
