@@ -128,7 +128,7 @@ def test_somebody_elses_folder_is_not_taken_for_what_a_killed_one_left(
 ) -> None:
     (tmp_path / "new.tmp").mkdir()
     (tmp_path / "new.tmp" / "thesis").touch()
-    refused(lambda: restored(backup, tmp_path / "new"), "refused", "in the way")
+    refused(lambda: restored(backup, tmp_path / "new"), "refused", "holds other files")
     assert (tmp_path / "new.tmp" / "thesis").exists()
 
 
