@@ -69,7 +69,7 @@ def keep_out(store: Path) -> None:
 
 
 def _common(top: Path) -> Path | None:
-    """Find the common directory of a worktree's top folder; None for any other folder."""
+    """Find a repository's common directory from its top folder or a worktree's; None for others."""
     git_path = top / ".git"
     if (git_path / "HEAD").is_file():
         return git_path

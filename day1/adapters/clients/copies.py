@@ -66,12 +66,12 @@ class Copies:
         )
         numbered_copies = [(0, unnumbered_copy)] if unnumbered_copy.is_file() else []
         with suppress(OSError):
-            for copy_path in self._folder.iterdir():
-                file_name = copy_path.name
+            for any_copy_path in self._folder.iterdir():
+                file_name = any_copy_path.name
                 if file_name.startswith(f"{prefix}.") and (
                     name_match := _NAME.fullmatch(file_name.removeprefix(f"{prefix}."))
                 ):
-                    numbered_copies.append((int(name_match["number"]), copy_path))
+                    numbered_copies.append((int(name_match["number"]), any_copy_path))
         return sorted(numbered_copies)
 
 

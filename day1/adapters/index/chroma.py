@@ -194,7 +194,7 @@ class Neighbours:
         return {"generation": self._generation}
 
     def _mark_of(self, space: VectorSpace, kind: Kind) -> str:
-        """Return a collection's key in the table `neighbours`, which says how far it is filled."""
+        """Return the value of `kind` that a collection of `space` has in the table `neighbours`."""
         del space
         return kind.table
 

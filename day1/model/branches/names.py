@@ -30,7 +30,8 @@ def check_name(name: str) -> str:
     if not is_valid:
         raise InvalidRequest(
             f"A branch name is 1 to {MAX_NAME} ASCII letters, digits and . _ - in parts divided "
-            "by /; a part begins with a letter, digit or _ and does not end in . or .lock.",
+            "by /; a part begins with a letter, digit or _ and does not end in . or .lock. Not "
+            "allowed: .., HEAD, WORKING, STAGED, and the form of a commit id.",
             branch=name[:MAX_NAME],
         )
     return name

@@ -9,7 +9,7 @@ from day1.model.search.passages import sentences
 from day1.model.search.wording import STOP_WORDS
 
 MOST_CHARACTERS: Final = 1_200
-"""Maximum number of characters of a summary; a single longer sentence is cut."""
+"""Maximum number of characters of a summary; a sentence that does not fit is left out."""
 _MOST_SENTENCES: Final = 12
 _MAX_SENTENCE: Final = 400
 """Maximum number of characters of a quoted sentence; a longer one is cut."""

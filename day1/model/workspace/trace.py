@@ -70,10 +70,10 @@ class Trace:
 
 def read_trace(value: Mapping[str, Any]) -> Trace:
     """Read a trace from the JSON value that a mind keeps."""
-    phases = (Phase(**{**step, "ids": tuple(step["ids"])}) for step in value["phases"])
+    phases = tuple(Phase(**{**step, "ids": tuple(step["ids"])}) for step in value["phases"])
     tuple_fields = {
         "answer_ids": tuple(value["answer_ids"]),
         "calls": tuple(value["calls"]),
-        "phases": tuple(phases),
+        "phases": phases,
     }
     return Trace(**{**value, **tuple_fields})

@@ -159,14 +159,14 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
 
 
 def _whole(kind: Kind, row: Row) -> str:
-    text_part = part_of(row, row[kind.text or ""])
-    return str(row["id"]) if text_part is None else text_part.whole
+    place_in_text = part_of(row, row[kind.text or ""])
+    return str(row["id"]) if place_in_text is None else place_in_text.whole
 
 
 def part_ids(kind: Kind, row: Row) -> list[str]:
     """Return the ids of all parts of the text that a row begins; empty for a text of one row."""
-    text_part = part_of(row, row[kind.text]) if kind.text else None
-    return [] if text_part is None or text_part.number > 1 else text_part.ids
+    place_in_text = part_of(row, row[kind.text]) if kind.text else None
+    return [] if place_in_text is None or place_in_text.number > 1 else place_in_text.ids
 
 
 def redacted_among(

@@ -91,7 +91,7 @@ def _comparable(where: Where, query: ItemQuery) -> bool:
 
 
 def _messages(reading: Reading, query: ItemQuery) -> frozenset[str]:
-    """Return the ids of the messages that meet the conditions; they have no metadata and no run."""
+    """Return the ids of the messages that meet the conditions; none meets metadata or a run."""
     narrowing = query.narrowing
     if narrowing.metadata or narrowing.run is not None:
         return frozenset()

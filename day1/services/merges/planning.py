@@ -372,9 +372,9 @@ def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
     """Read rows of any kind, by id."""
     ids_by_table: dict[str, list[str]] = {}
     for row_id in ids:
-        kind = kind_of(row_id)
-        if kind is not None:
-            ids_by_table.setdefault(kind.table, []).append(row_id)
+        row_kind = kind_of(row_id)
+        if row_kind is not None:
+            ids_by_table.setdefault(row_kind.table, []).append(row_id)
     row_by_id: dict[str, Row] = {}
     for table, kind_ids in ids_by_table.items():
         row_by_id |= reading.get(BY_TABLE[table], kind_ids)

@@ -121,7 +121,7 @@ class Made:
     """The rows of a branch that were derived from given rows."""
 
     words: set[str] = field(default_factory=set)
-    """Ids of facts whose text, or conversations whose title, has words of the given rows."""
+    """Ids of facts whose text, or conversations whose title, was derived from the given rows."""
     verdicts: set[str] = field(default_factory=set)
     """Ids of facts whose verdict was reached by reading one of the given rows."""
 

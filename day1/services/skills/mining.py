@@ -136,13 +136,15 @@ def _used(
 ) -> Counts:
     """Count the runs since a row was written, in all threads that the caller sees."""
     visible_spaces = {text_of(row["space"])} if spaces is None else {*spaces}
-    root_spaces = [
+    topmost_spaces = [
         space
         for space in visible_spaces
         if not any(_is_space_below(space, other_space) for other_space in visible_spaces)
     ]
     created_at = int(row["created_at"] or 0)
-    return added([mined(repo, reading, space).counts(steps, created_at) for space in root_spaces])
+    return added(
+        [mined(repo, reading, space).counts(steps, created_at) for space in topmost_spaces]
+    )
 
 
 def _is_space_below(space: str | None, other: str | None) -> bool:

@@ -110,8 +110,8 @@ def vector_item(
 ) -> MemoryVectorItem:
     """Show a fact or message with all that is known of it; its score is 1, as nobody searched."""
     use, changed_at = context.uses.get(str(row["id"])), context.changed_at.get(str(row["id"]))
-    detail = read_detail(row.get("detail"))
-    metadata, retention = detail.get("metadata"), detail.get("retention")
+    detail_values = read_detail(row.get("detail"))
+    metadata, retention = detail_values.get("metadata"), detail_values.get("retention")
     is_changed = changed_at is not None and changed_at > int(row["created_at"] or 0)
     return MemoryVectorItem(
         **_columns(row, 1.0, context),
@@ -122,7 +122,7 @@ def vector_item(
         type=text_of(row.get("category")),
         retention=retention if isinstance(retention, str) else None,
         confidence=_number(row.get("confidence")),
-        status=text_of(detail.get("status")) or text_of(row.get("status")),
+        status=text_of(detail_values.get("status")) or text_of(row.get("status")),
     )
 
 

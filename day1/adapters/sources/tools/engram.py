@@ -53,10 +53,10 @@ class Engram(ToolSource):
     def found(cls, machine: Machine) -> list[Path]:
         database = machine.place("ENGRAM_DATA_DIR", _FOLDER) / _DATABASE
         shared_folders = [
-            folder / _FOLDER
-            for folder in machine.projects
+            project_folder / _FOLDER
+            for project_folder in machine.projects
             # A project may be a stranger's: a link in it leads to no folder elsewhere.
-            if not why_not(folder.resolve(), folder / _FOLDER / _MANIFEST)
+            if not why_not(project_folder.resolve(), project_folder / _FOLDER / _MANIFEST)
         ]
         return [*([database] if database.is_file() else []), *shared_folders]
 

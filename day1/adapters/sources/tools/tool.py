@@ -136,7 +136,7 @@ class ToolSource(CountingSource, ToolMemory):
     def readable(
         self, rows: Iterable[Mapping[str, Json]], key: str
     ) -> Iterator[Mapping[str, Json]]:
-        """Yield the rows of a database whose texts are text; count the others as left out."""
+        """Yield the rows of a database whose texts are UTF-8; count the others as left out."""
         for row in rows:
             try:
                 "".join(value for value in row.values() if isinstance(value, str)).encode()

@@ -76,7 +76,7 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
 def _protect(session: Session, name: str, options: Mapping[str, Any]) -> None:
     requires, rules, lifts = options["protect"], list(options["tiers"]), options["unprotect"]
     if lifts and (rules or requires is not None):
-        raise click.UsageError("Use --protect LIST or --unprotect, not both.")
+        raise click.UsageError("Use --unprotect without --protect and --tier.")
     requirements = [part.strip() for part in (requires or "").split(",") if part.strip()]
     requirements += ["tiers"] if rules and "tiers" not in requirements else []
     if not lifts and not requirements:

@@ -40,12 +40,12 @@ def held_command(session: Session, action: str | None, **options: Any) -> None:
     if options["held_id"] is None:
         raise click.UsageError(f"Which item? `day1 held` lists them, `day1 held {action} ID`.")
     item = _find(held_items["items"], options["held_id"], branch)
-    value = _value(session, item, options["value"]) if action == "edit" else None
+    new_columns = _value(session, item, options["value"]) if action == "edit" else None
     answer = session.call(
         "memory_held",
         action=action,
         id=item["id"],
-        value=value,
+        value=new_columns,
         branch=branch,
         agent_id=options["agent"],
     )
