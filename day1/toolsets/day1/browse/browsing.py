@@ -70,8 +70,8 @@ def memory_get(ctx: Context, request: Get) -> Got:
             row = next(iter(reading.find(row_kind, row_query)), None)
         if row_kind is None or row is None:
             raise NotFound(
-                f"{request.id!r} is not on branch {branch.name!r}, or not in this call's space, or was "
-                "not there at that time.",
+                f"{request.id!r} is not on branch {branch.name!r}, or not in this call's space, "
+                "or was not there at that time.",
                 Advice("{memory_history} tells what became of it."),
                 id=request.id,
                 branch=branch.name,
