@@ -24,19 +24,19 @@ def key_of(path: str) -> str:
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
-    if "\0" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+    if "\0" in path or any("\ud800" <= character <= "\udfff" for character in path):
         raise ToolError(f"Path {path!a} has a NUL or half a character: use another name.")
-    names: list[str] = []
+    path_names: list[str] = []
     for name in path.split("/"):
         if name == _ABOVE:
-            if not names:
+            if not path_names:
                 raise _escapes(path)
-            names.pop()
+            path_names.pop()
         elif name not in _STAYS:
-            names.append(name)
-    if names[:1] != [ROOT.removeprefix("/")]:
+            path_names.append(name)
+    if path_names[:1] != [ROOT.removeprefix("/")]:
         raise _escapes(path)
-    key = "/".join(names[1:])
+    key = "/".join(path_names[1:])
     check_length(path, key)
     return key
 
@@ -66,8 +66,8 @@ def parent_of(key: str) -> str:
 
 def directories_above(key: str) -> list[str]:
     """Return the keys of the directories above a path, without the root, outermost first."""
-    names = key.split("/")
-    return ["/".join(names[:count]) for count in range(1, len(names))]
+    path_names = key.split("/")
+    return ["/".join(path_names[:depth]) for depth in range(1, len(path_names))]
 
 
 def is_below(key: str, directory: str) -> bool:

@@ -115,7 +115,7 @@ def _lines(value: Any, path: str) -> Iterator[str]:
         for key, part in value.items():
             yield from _lines(part, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
-        for number, part in enumerate(value):
-            yield from _lines(part, f"{path}[{number}]")
+        for index, part in enumerate(value):
+            yield from _lines(part, f"{path}[{index}]")
     elif value is not None and value != "":
         yield f"{path}: {value}"

@@ -45,8 +45,8 @@ class Day1ConversationStore(ConversationStore):
                 is called at each operation; it is made when it is first used. Default, also if the
                 function returns None: that of `memory`.
         """
-        at, self._owned = connected(memory)
-        self._log = Log(at, name, branch)
+        memory_branch, self._owned = connected(memory)
+        self._log = Log(memory_branch, name, branch)
         self._closed = False
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
