@@ -70,23 +70,30 @@ def build_app(served: Served) -> Starlette:
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
         for name, choice in toolsets.endpoints()
     }
-    path_by_former_path = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
+    path_by_former_path = {
+        f"/mcp/{former_name}": f"/mcp/{name}" for former_name, name in toolsets.former.items()
+    }
     mcp_app = streams(
         server_by_path, body_bytes=settings.body_bytes, sse=settings.sse, former=path_by_former_path
     )
 
-    looking = partial(_looking, callers)
+    make_page_context = partial(_looking, callers)
     server = Server(
-        served.authenticator, store.clock, looking, access_of, status_of, store.failing_chores
+        served.authenticator,
+        store.clock,
+        make_page_context,
+        access_of,
+        status_of,
+        store.failing_chores,
     )
     site = Site(server, toolsets.tool)
     events = Events(broadcaster, access_of)
 
     error_shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(error_shape)
-    jobs = {"looking": broadcaster.run, "telling": listening.run}
+    job_by_name = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
-        lifespan=partial(_lifespan, mcp_app, jobs),
+        lifespan=partial(_lifespan, mcp_app, job_by_name),
         routes=[
             *mcp_app.routes,
             *probes.routes(store, metrics, mcp_app),
@@ -114,11 +121,11 @@ async def _lifespan(
     mcp: Streams, background: Mapping[str, Job], _: Starlette
 ) -> AsyncIterator[None]:
     """Run MCP's sessions and the background jobs until the server ends."""
-    async with mcp.running(), anyio.create_task_group() as tasks:
-        for name, job in background.items():
-            tasks.start_soon(run_forever, name, job)
+    async with mcp.running(), anyio.create_task_group() as task_group:
+        for job_name, job in background.items():
+            task_group.start_soon(run_forever, job_name, job)
         yield
-        tasks.cancel_scope.cancel()
+        task_group.cancel_scope.cancel()
 
 
 def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape]) -> AccessRules:

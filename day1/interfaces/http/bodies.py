@@ -62,13 +62,13 @@ class WholeBodies:
             return self._too_long(scope)
         body, has_more = bytearray(), True
         while has_more:
-            part = await receive()
-            if part["type"] != "http.request":
+            message = await receive()
+            if message["type"] != "http.request":
                 raise ClientDisconnect
-            body += part.get("body", b"")
+            body += message.get("body", b"")
             if len(body) > self._most:
                 return self._too_long(scope)
-            has_more = part.get("more_body", False)
+            has_more = message.get("more_body", False)
         return bytes(body)
 
     def _too_long(self, scope: Scope) -> Response:

@@ -73,15 +73,15 @@ class Callers:
 
     def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
         """Return the client's own HEAD: its session's, else the one of its token and name."""
-        session = request.headers.get(_SESSION)
-        if session is not None:
+        session_id = request.headers.get(_SESSION)
+        if session_id is not None:
             with self._guard:
                 heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
-                head = heads.get(session)
+                head = heads.get(session_id)
             if head is None:
                 new_head = ProcessHead(self.store.repo, access.home or MAIN)  # asks the ledger
                 with self._guard:
-                    head = heads.setdefault(session, new_head)
+                    head = heads.setdefault(session_id, new_head)
             return head
         if access.token_id is None and client is None:
             return None
