@@ -1,4 +1,4 @@
-"""Calls of a blocking function from asyncio, whose outcome is known also after a cancellation."""
+"""Call a blocking function from asyncio and await its end even if the caller is cancelled."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from day1.integrations.anthropic.texts import inserted, replaced, shown
 from day1.types import RowBlame
 
 _TRIES: Final = 20
-"""How often a command begins anew because another writer was quicker; each time one got on."""
+"""Maximum number of attempts of a command while other writers change its entries."""
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ class Files:
     """A set of files on the branches of a memory, with the commands of the memory tool."""
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
-        """Name the files; nothing is asked."""
+        """Keep the memory, name and branch of the files; call nothing yet."""
         self._memory = memory
         self._name = name
         self._branch = branch
@@ -185,7 +185,7 @@ class Files:
         return entries.on.blame(entry["id"], lines=True)
 
     def _edit(self, path: str, change: Callable[[str], tuple[str, str]]) -> str:
-        """Write the new text of a file, made of its present one; return the answer."""
+        """Replace a file's text by what `change` makes of it; return the answer of `change`."""
         key = key_of(path)
 
         def write(entries: Entries) -> str:
@@ -201,7 +201,7 @@ class Files:
         return self._repeat(path, write)
 
     def _repeat(self, path: str, command: Callable[[Entries], T]) -> T:
-        """Run a command on its branch, anew while other writers are quicker.
+        """Run a command, and retry it when another writer changed the same entries meanwhile.
 
         Raises:
             ToolError: the command or the memory refuses.
@@ -229,7 +229,7 @@ def _is_directory(everything: dict[str, Entry], key: str) -> bool:
 
 
 def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str], dict[str, Entry]]:
-    """Return the directories above a key, and the entries that they have.
+    """Check that a key is free; return the directories above it and the entries at these keys.
 
     Raises:
         ToolError: `taken`; a file or a directory has the key.
@@ -244,7 +244,7 @@ def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str]
 
 
 def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry], dict[str, Entry]]:
-    """Return the entries that a path stands for: of a file, or of a directory and all below it.
+    """Return the entries to move or delete: the file's own, or all below the directory.
 
     Returns:
         The entries, and for a directory all entries.
@@ -263,7 +263,7 @@ def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry],
 
 
 def _parents(entries: Entries, key: str) -> tuple[list[str], dict[str, Entry]]:
-    """Return the directory that a path is in, if it is not the root, and its marker if it has one.
+    """Return the directory of a path, unless it is the root, and its marker entry if there is one.
 
     A directory that only its files show, as after a merge, gets a marker before it loses one.
     """
@@ -304,7 +304,7 @@ def _apply(entries: Entries, path: str, changes: list[Change], reason: str) -> N
 
 
 def _storable(text: str) -> str:
-    """Return a text that a file can have.
+    """Return the text unchanged, or refuse it if a file cannot hold it.
 
     Raises:
         ToolError: it has a NUL or half a character.

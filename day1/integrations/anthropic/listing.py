@@ -11,7 +11,7 @@ from day1.integrations.anthropic.texts import shown_size, size_of
 
 _LEVELS: Final = 2
 _UNREACHABLE: Final = frozenset({"", ".", ".."})
-"""Names that no path leads to; only other programs put entries with them."""
+"""Names that the tool's paths cannot contain; only other programs write entries with them."""
 
 
 @dataclass(slots=True)

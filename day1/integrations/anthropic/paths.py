@@ -10,11 +10,11 @@ ROOT: Final = "/memories"
 _ABOVE: Final = ".."
 _STAYS: Final = frozenset({"", "."})
 _MOST: Final = 1_023
-"""Characters of a key of a file: a directory of this name needs one more, and a key has 1,024."""
+"""Maximum length of a file's key: a directory's key needs one more, and 1,024 is the limit."""
 
 
 def key_of(path: str) -> str:
-    """Return the key of a path: its names below `/memories`, divided by `/`; of the root: empty.
+    """Return the key of a path: its names below `/memories`, joined by `/`; empty for the root.
 
     Nothing is read: `..` goes up one name, whatever stands there. A backslash and `%2e` are
     letters, and two spellings of one word are two names.
@@ -60,12 +60,12 @@ def marker_of(key: str) -> str:
 
 
 def parent_of(key: str) -> str:
-    """Return the key of the directory that a path is in; of the root: empty."""
+    """Return the key of the directory that contains a key; empty if that is the root."""
     return key.rpartition("/")[0]
 
 
 def directories_above(key: str) -> list[str]:
-    """Return the keys of the directories above a path, without the root, outermost first."""
+    """Return the keys of the directories above a key, outermost first, without the root."""
     path_names = key.split("/")
     return ["/".join(path_names[:depth]) for depth in range(1, len(path_names))]
 

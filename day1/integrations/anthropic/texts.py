@@ -107,7 +107,7 @@ def _line_of(text: str, place: int) -> int:
 
 
 def _places(text: str, part: str) -> Iterator[int]:
-    """Yield where a part of a text begins, also inside another place of the part."""
+    """Yield each index at which a part occurs in a text, also where occurrences overlap."""
     position = text.find(part)
     while position != -1:
         yield position

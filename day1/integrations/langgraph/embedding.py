@@ -24,14 +24,14 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a batch: of the texts of its puts, and of its queries."""
+    """The vectors of the texts and queries of a batch of operations."""
 
     documents: Mapping[str, Vector] = field(default_factory=dict)
     queries: Mapping[str, Vector] = field(default_factory=dict)
 
 
 def fields_of(index: IndexConfig | None) -> list[str] | None:
-    """Return the paths of the texts that an item is found by; None: all of its value.
+    """Return the configured paths of the texts that search reads; None: the whole value.
 
     LangGraph's stores on SQL call them `text_fields`.
     """

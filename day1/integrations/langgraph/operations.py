@@ -1,4 +1,4 @@
-"""What LangGraph's operations mean for entries, and what entries mean for LangGraph."""
+"""Convert between LangGraph's operations and items and day1's requests and entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MINUTE_S: Final = 60
 _BEYOND: Final = 10**400
 """A whole number that is greater than any `float`."""
 _NO_KEY: Final = re.compile(r"""['"()\[\]{}]""")
-"""What LangGraph's stores on SQL do not take in the key of a filter."""
+"""Characters that LangGraph's SQL stores refuse in the key of a filter."""
 
 
 def labels(name: str, namespace: Sequence[str]) -> list[str]:
@@ -40,7 +40,7 @@ def namespace_of(space: Mapping[str, Any]) -> Namespace:
 
 
 def place(name: str, namespace: Sequence[str], key: str) -> dict[str, Any]:
-    """Return the place of an item as `entry_get` takes it."""
+    """Return the space and key of an item in the form that `entry_get` takes."""
     return {"space": labels(name, namespace), "key": key}
 
 
@@ -56,7 +56,7 @@ def new_entry(name: str, op: PutOp, fields: Sequence[str] | None) -> dict[str, A
 
 
 def _text(op: PutOp, fields: Sequence[str] | None) -> str | None:
-    """Return the text that search finds an item by; None for all of its value."""
+    """Return the text of an item that search reads; None means the whole value."""
     paths = fields if op.index is None else op.index
     if paths is None or (paths is not False and "$" in paths):
         return None
@@ -72,7 +72,7 @@ def _text(op: PutOp, fields: Sequence[str] | None) -> str | None:
 
 
 def renewal(entry: Mapping[str, Any], now: datetime) -> dict[str, Any] | None:
-    """Return the change that gives an entry its time to live anew, as `rows_apply` takes it.
+    """Return the change, for `rows_apply`, that restarts an entry's time to live.
 
     None if it has none, or if less than a tenth of it has passed: each change is a commit.
     """
@@ -115,7 +115,7 @@ def found_item(entry: Mapping[str, Any]) -> SearchItem:
 
 
 def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a filter as `entry_find` takes it.
+    """Convert a LangGraph filter into the `where` argument of `entry_find`.
 
     Raises:
         ValueError: it has an operator that LangGraph does not know, or a key with a quote or a
@@ -152,7 +152,7 @@ def _json(value: Any) -> Any:
 
 
 def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """Return a page of the namespaces that fit, each once, in their order.
+    """Return one page of the namespaces that match, sorted and without duplicates.
 
     Raises:
         ValueError: a condition is of an unknown type.

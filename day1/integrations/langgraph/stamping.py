@@ -1,4 +1,4 @@
-"""Checkpoints that say where the memory stood: `stamped`, and the branch of a forked run."""
+"""Checkpoints that name the branch and time of the memory: `stamped` and forked runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def forked() -> str | None:
 
 
 class Stamped(BaseCheckpointSaver[Any]):
-    """What `stamped` adds to a saver: each checkpoint that it writes says where the memory stood.
+    """A mixin for savers: each checkpoint that it writes names the branch and time of the memory.
 
     The metadata of a checkpoint gets `{"day1": {"branch", "at", "checkpoint"}}`. Nothing else of
     the saver changes.
@@ -162,7 +162,7 @@ class Stamped(BaseCheckpointSaver[Any]):
         return stamped_metadata  # type: ignore[no-any-return]  # a TypedDict that takes further keys
 
     def _place(self, config: RunnableConfig, made: datetime) -> tuple[str, datetime]:
-        """Return the branch of a run, and the instant at which a checkpoint was made.
+        """Return the branch of a run, and the store's time at which a checkpoint was made.
 
         Savers write a checkpoint while the nodes of the next step already run, so what the branch
         has when it is stamped may be newer than the checkpoint: the time of the checkpoint counts.
@@ -207,7 +207,7 @@ def stamped(
     *,
     branch: str | BranchOfRun = forked,
 ) -> type[Any]:
-    """Make a class of savers that write into each checkpoint where a memory stood.
+    """Make a class of savers whose checkpoints name the branch and time of a memory.
 
     The class is made and used as `saver` is, such as `stamped(InMemorySaver, memory)()`. It adds
     the methods of `Stamped`: `memory_at` and `fork`, `amemory_at` and `afork`.

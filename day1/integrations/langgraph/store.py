@@ -45,14 +45,14 @@ from day1.integrations.langgraph.operations import (
 from day1.types import RowBlame
 
 _MOST: Final = 1_000
-"""Entries that one call puts, gets, finds or removes at most."""
+"""Maximum number of entries that one call puts, gets, finds or removes."""
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Ids of threads that can be a part of a branch's name."""
 T = TypeVar("T")
 
 
 def per_thread() -> str:
-    """Name a branch for the thread that calls: `thread/ID`; without a thread the name is `main`.
+    """Return the branch name of the calling LangGraph thread: `thread/ID`, or `main` without one.
 
     Give it as `branch`: each thread of a graph then has its own branch. An id that is no name of a
     branch, or differs from another by case alone, is written as its hash.
@@ -222,7 +222,7 @@ class Day1Store(BaseStore):
         return len(self._call(self._on_branch(), "entry_sweep", under=root_labels)["ids"])
 
     def start_ttl_sweeper(self, sweep_interval_minutes: int | None = None) -> Future[None]:  # noqa: ARG002 - LangGraph gives it
-        """Start nothing: an expired item is in no answer, so nothing has to sweep.
+        """Do nothing: expired items are in no answer, so no sweeper is needed.
 
         Args:
             sweep_interval_minutes: not used.
@@ -235,7 +235,7 @@ class Day1Store(BaseStore):
         return finished_future
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - LangGraph gives it
-        """Stop nothing: see `start_ttl_sweeper`.
+        """Do nothing, since no sweeper runs: see `start_ttl_sweeper`.
 
         Args:
             timeout: not used.
@@ -285,7 +285,7 @@ class Day1Store(BaseStore):
         return on.call(operation, **arguments)
 
     def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Any]:
-        """Get the entries of all gets together."""
+        """Read the entries of all get operations with as few calls as possible."""
         unique_keys = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
         entry_by_key: dict[tuple[Namespace, str], Any] = {}
         for key_batch in _parts(unique_keys):
@@ -322,7 +322,7 @@ class Day1Store(BaseStore):
                 raise ValueError(f"Unknown operation type: {type(op)}")
 
     def _renew(self, on: day1.Branch, read: Sequence[dict[str, Any]]) -> None:
-        """Give the entries that were read their time to live anew, in one commit."""
+        """Restart the time to live of the entries that were read, in one commit."""
         # Without the setting a read renews nothing, as in LangGraph's SqliteStore.
         renews_on_read = (self.ttl_config or {}).get("refresh_on_read", False)
         if (

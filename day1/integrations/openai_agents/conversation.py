@@ -1,4 +1,4 @@
-"""The conversation of a session: calls on the memory, each on the branch that is meant."""
+"""The conversation of a session, read and written on the branches of a memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Conversation:
     def __init__(
         self, memory: day1.Branch, session_id: str, name: str, branch: BranchOfCall
     ) -> None:
-        """Name the conversation; nothing is asked."""
+        """Keep the memory and ids of the conversation; call nothing yet."""
         self._memory = memory
         self._branch = branch
         self._at: dict[str, Any] = {"key": session_id, "space": ["openai", name]}
@@ -44,14 +44,14 @@ class Conversation:
         self._title = session_id.strip()[:_MOST_TITLE] or None
 
     def on(self, branch_id: str) -> day1.Branch:
-        """Return the branch of the memory that a branch of the session is."""
+        """Return the memory branch that stores a branch of the session."""
         if branch_id != FIRST:
             return self._memory.branch(f"{self._forks}{branch_id}")
         branch_name = self._branch() if callable(self._branch) else self._branch
         return self._memory if branch_name is None else self._memory.branch(branch_name)
 
     def messages(self, on: day1.Branch, limit: int | None = None) -> list[Message]:
-        """Read the newest messages, in their order; a limit below 0 means all."""
+        """Read the newest messages, oldest first; without a limit, or below 1, read all."""
         message_limit = limit if limit is not None and 0 < limit <= _MOST_LIMIT else None
         messages: list[Message] = self._call(on, "message_list", limit=message_limit)["messages"]
         return messages
@@ -74,7 +74,7 @@ class Conversation:
         self._call(on, "message_remove")
 
     def require(self, branch_id: str) -> None:
-        """Refuse a branch of the session that does not exist.
+        """Raise an error if the session has no such branch.
 
         Raises:
             ValueError: it does not exist.
@@ -85,7 +85,7 @@ class Conversation:
             raise ValueError(f"Branch {branch_id!r} does not exist") from exc
 
     def fork(self, on: day1.Branch, turn: int, branch_id: str) -> None:
-        """Make a branch of the session that ends before a turn.
+        """Create a branch of the session with the messages before a turn.
 
         Raises:
             ValueError: there is no such turn, or the id is taken or does not fit.
@@ -127,7 +127,7 @@ class Conversation:
         self.on(branch_id).drop(force=True)
 
     def branches(self, current: str) -> list[dict[str, Any]]:
-        """Describe the branches of the session, the first one first, then the oldest."""
+        """Describe the branches of the session: `main`, then the others, oldest first."""
         created_at_by_id = {
             branch.branch_name.removeprefix(self._forks): branch.created_at
             for branch in self._memory.branches()
@@ -149,7 +149,7 @@ class Conversation:
         return branch_documents
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation; make the branch that the session begins on if it is missing."""
+        """Call an operation; create the session's first branch if it is missing."""
         try:
             return on.call(operation, **self._at, **arguments)
         except errors.UnknownBranch:
@@ -189,7 +189,7 @@ def _used(branch_id: str) -> ValueError:
 
 
 def _plain(text: str) -> str:
-    """Return a text as a part of a branch's name: itself if it can be one, else its hash."""
+    """Return a text if a branch name can contain it, else its hash."""
     if _PLAIN.fullmatch(text):
         return text
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASHED]

@@ -14,7 +14,7 @@ _ROLES_OF_DAY1: Final = {**_ROLES, "developer": "system"}
 _MOST_TEXT: Final = 32_768
 _CUT: Final = "…"
 _UNREAD: Final = frozenset({"id", "call_id", "status", "type", "encrypted_content"})
-"""Keys whose values are not part of the text that search finds."""
+"""Keys whose values search does not read."""
 
 
 def message_of(item: Any) -> dict[str, Any]:

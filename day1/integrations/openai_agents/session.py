@@ -238,7 +238,7 @@ class Day1Session:
     async def find_turns_by_content(
         self, search_term: str, branch_id: str | None = None
     ) -> list[dict[str, Any]]:
-        """List the user's messages of a branch that have a text; the case of ASCII does not count.
+        """List the user's messages that contain a text; the case of ASCII letters is ignored.
 
         Args:
             search_term: the text.
@@ -275,7 +275,7 @@ class Day1Session:
         self.close()
 
     def _on(self, branch_id: str | None) -> day1.Branch:
-        """Return the branch of the memory that an operation is about.
+        """Return the memory branch that stores a branch of the session; default: the current one.
 
         Raises:
             HandleClosed: the session is closed.

@@ -1,4 +1,4 @@
-"""The log of a store of conversations: calls on the memory, each on the branch that is meant."""
+"""The log of a store of conversations, read and written on a branch of a memory."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from day1.integrations.pydantic_ai.messages import entries_of, message_of, recor
 _KIND: Final = "pydantic-ai"
 _ABSENT: Final = "none"
 _ENDS: Final = ["head_id", "branches"]
-"""The members of a record that name entries of the log."""
+"""The fields of a record that hold ids of entries."""
 _MOST_ID: Final = 1_024
 _UNFIT: Final = re.compile("[\0\ud800-\udfff]")
 _MOST_SCOPE: Final = 16
-"""Characters of a scope that always fit the name of a space, however they are written there."""
+"""Maximum length of a scope that fits a space's name, whatever characters it has."""
 _PLAIN: Final = re.compile(r"[\x21-\x7e]{1,64}")
 _PAGE: Final = 1_000
 _MOST_MESSAGES: Final = 10_000
@@ -41,12 +41,12 @@ class Log:
     """
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
-        """Name the log; nothing is asked."""
+        """Keep the memory, name and branch of the log; call nothing yet."""
         self._memory, self._branch = memory, branch
         self._space = [_KIND, name]
 
     def on(self) -> day1.Branch:
-        """Return the branch of the memory that an operation is about."""
+        """Return the memory branch that a call reads and writes now."""
         branch_name = self._branch() if callable(self._branch) else self._branch
         return self._memory if branch_name is None else self._memory.branch(branch_name)
 
@@ -58,7 +58,7 @@ class Log:
     def records(
         self, on: day1.Branch, scope: str | None, limit: int | None
     ) -> list[ConversationRecord]:
-        """Read the records, those that were saved last first."""
+        """Read the records, last saved first."""
         if scope is not None and _UNFIT.search(scope):
             return []  # no record has it
         condition = None if scope is None else {"scope": scope}
@@ -91,7 +91,7 @@ class Log:
         self._apply(on, conversation_id, [*self._said(record, new_entries), record_change])
 
     def delete(self, on: day1.Branch, conversation_id: str, expected_revision: str) -> None:
-        """Remove a record, and the entries that only it leads to, in one commit.
+        """Remove a record, and the entries that no other record reaches, in one commit.
 
         Raises:
             ConversationConflict: another record is there, or none.
@@ -121,7 +121,7 @@ class Log:
     def history(
         self, on: day1.Branch, head_id: str | None, limit: int | None
     ) -> list[ConversationEntry]:
-        """Read an entry and those before it, or only the last ones of them.
+        """Read an entry and the entries before it, or only the last `limit` of them.
 
         Raises:
             KeyError: an entry is not in the log.
@@ -144,7 +144,7 @@ class Log:
     def _said(
         self, record: ConversationRecord, entries: Sequence[ConversationEntry]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the changes that add entries, and make sure that the newest one is there."""
+        """Yield the changes that add entries and check that the record's head entry exists."""
         common_fields = {
             "action": "say",
             "key": record.conversation_id,
@@ -168,7 +168,7 @@ class Log:
     def _check(
         self, entry: dict[str, Any] | None, conversation_id: str, expected_revision: str | None
     ) -> None:
-        """Refuse a change of a record that its writer did not read."""
+        """Refuse a change if the record is not at the revision that the writer expects."""
         # What is read here is compared again under the lock of the branch.
         revision = None if entry is None else record_of(entry).revision
         if revision != expected_revision:
@@ -197,7 +197,7 @@ class Log:
         return {"key": conversation_id, "space": self._space}
 
     def _space_of(self, scope: str | None) -> list[str]:
-        """Return the space of the messages of a scope; that of a long scope has a hash of it."""
+        """Return the space of the messages of a scope; a long scope is replaced by its hash."""
         if not scope:
             return self._space
         if len(scope) > _MOST_SCOPE and not _PLAIN.fullmatch(scope):
@@ -222,7 +222,7 @@ def _fits(text: str) -> bool:
 
 
 def _lines(entries: Sequence[ConversationEntry]) -> Iterator[list[ConversationEntry]]:
-    """Divide entries into lines, in each of which an entry follows the one before it."""
+    """Divide entries into chains, in which each entry is the child of the one before."""
     entry_chain: list[ConversationEntry] = []
     for entry in entries:
         if entry_chain and (

@@ -15,13 +15,13 @@ from day1 import errors
 _MOST_TEXT: Final = 32_768
 _CUT: Final = "…"
 _UNREAD: Final = frozenset({"thinking", "compaction"})
-"""Kinds of parts that are no part of the text that search finds."""
+"""Kinds of parts that search does not read."""
 _TOOL: Final = ("tool_name", "args", "content")
 _RECORD: Final = TypeAdapter(ConversationRecord)
 
 
 def message_of(entry: ConversationEntry) -> dict[str, Any]:
-    """Return an entry as `say` of `rows_apply` takes it.
+    """Convert an entry into a message for the change `say` of `rows_apply`.
 
     Raises:
         InvalidRequest: the message is no JSON.
@@ -109,7 +109,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _lines(part: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a part; of a call of a tool and of its result also the tool's name."""
+    """Yield the texts of a message part; for a tool's call or result, one text with its name."""
     if "tool_name" in part:
         tool_values = [
             _readable(part[tool_field]) for tool_field in _TOOL if part.get(tool_field) is not None
@@ -124,7 +124,7 @@ def _lines(part: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _readable(value: Any) -> Any:
-    """Return JSON with the kind of each file in place of its bytes."""
+    """Return a JSON value with each binary file replaced by its media type."""
     if isinstance(value, dict):
         if value.get("kind") == "binary":
             return value.get("media_type")

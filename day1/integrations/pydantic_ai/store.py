@@ -66,7 +66,7 @@ class Day1ConversationStore(ConversationStore):
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
-        """Read the records, those that were saved last first.
+        """Read the records, last saved first.
 
         Args:
             scope: only those that were saved with this scope.
@@ -102,7 +102,7 @@ class Day1ConversationStore(ConversationStore):
         await finished(self._log.write, self._on(), record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a record and the entries that only it leads to in one commit; history keeps them.
+        """Delete a record and the entries that only it reaches, in one commit; history keeps them.
 
         Args:
             conversation_id: the conversation.
@@ -132,7 +132,7 @@ class Day1ConversationStore(ConversationStore):
     async def read_history(
         self, head_id: str | None, *, limit: int | None = None
     ) -> list[ConversationEntry]:
-        """Read the entries from the first one up to another, without removed and redacted ones.
+        """Read the entries from the first up to `head_id`, without removed and redacted ones.
 
         Args:
             head_id: the id of the last entry; None: there are no entries.
@@ -164,7 +164,7 @@ class Day1ConversationStore(ConversationStore):
         self.close()
 
     def _on(self) -> day1.Branch:
-        """Return the branch of the memory that an operation is about.
+        """Return the memory branch that a call reads and writes now.
 
         Raises:
             HandleClosed: the store is closed.

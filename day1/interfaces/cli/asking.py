@@ -20,7 +20,7 @@ WHOLE: Final = "*"
 _ESCAPE: Final = b"\x1b"
 _REST_S: Final = 0.05
 _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
-"""Cells that hold text, which a person may write anew in an editor."""
+"""Cells that hold text, which a person may edit in an editor."""
 
 AskedConflict = Mapping[str, Any]
 ChoiceDocument = dict[str, Any]
@@ -113,7 +113,7 @@ def decision(
 
 
 def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:
-    """Have a person write the cell in an editor; None if it is empty or still has the marks."""
+    """Let a person write the cell in an editor; None if it is empty or has conflict marks left."""
     marked_text = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
     )

@@ -99,5 +99,5 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
 
 
 def one_spaced(text: str) -> str:
-    """Return a part of a text on one line; spaces at its ends stay."""
+    """Return a text on one line, with single spaces; spaces at its ends stay."""
     return text.replace("\n", " ⏎ ")

@@ -12,7 +12,7 @@ from day1.model.rows.change import Commit, CommitId
 NODE = "*"
 WAITING = "o"
 WAITING_OP = "waiting"
-"""The `op` of the made-up commit as which pending rows are drawn."""
+"""The `op` of the made-up commit that stands for pending rows in a graph."""
 
 
 @dataclass(frozen=True, slots=True)

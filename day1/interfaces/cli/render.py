@@ -88,7 +88,7 @@ class Screen:
         self._print(sys.stdout, parts)
 
     def note(self, *parts: Part) -> None:
-        """Print one line about the answer."""
+        """Print one note about the answer on stderr."""
         self._print(sys.stderr, parts)
 
     def _print(self, stream: TextIO, parts: Sequence[Part]) -> None:

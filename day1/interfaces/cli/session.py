@@ -35,7 +35,7 @@ class Session:
     """The settings, store and output of one command; the store is opened when first needed."""
 
     def __init__(self, find_application: Callable[[], Application], *, as_json: bool) -> None:
-        """Open nothing yet."""
+        """Keep the options of the run; open no store yet."""
         self.as_json = as_json
         self._find_application = find_application
         self.screen = Screen()

@@ -14,7 +14,7 @@ from typing_extensions import override
 from day1.call.toolset import Answer, Namespace, Route
 
 STATES: Final = ("read", "written")
-"""Fields of an answer with the branch and commit that were read or written."""
+"""Names of the answer fields that hold the branch and commit that were read or written."""
 STATE_HEADERS: Final[Mapping[str, str]] = {
     "Day1-Branch": "The branch that was read or written.",
     "Day1-Commit": "The commit that the branch was at.",

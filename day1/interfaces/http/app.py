@@ -45,12 +45,12 @@ class Served:
     store: OpenStore
     authenticator: Authenticator
     called: Callable[[], None]
-    """The function to call when a call begins: background work is put off then."""
+    """The function to call when a call begins; it postpones background work."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
 
 
 def _looking(callers: Callers, request: Request) -> Context:
-    """Build the context of a person on the pages: it does not count rows as used."""
+    """Build the context of a person on the pages, whose reading does not count as use of a row."""
     context = callers.context(request, source="user")
     return replace(context, search=replace(context.search, uses=NoUses()))
 

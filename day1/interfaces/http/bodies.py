@@ -1,4 +1,4 @@
-"""Reads the body of a request before the request is handled; refuses one too long or too slow."""
+"""Read a request's body before handling the request; refuse bodies too long or too slow."""
 
 from __future__ import annotations
 

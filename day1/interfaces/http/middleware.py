@@ -50,7 +50,7 @@ _LOGGED: Final = 200
 _UNKNOWN_BYTES: Final = 16_384
 """Maximum number of bytes of a body without a token, such as the form to sign in."""
 _ASKING: Final = 8
-"""Threads for looking up tokens: the threads of calls may all be waiting for the store."""
+"""Number of threads that look up tokens, apart from the threads of calls."""
 _TRUSTED_S: Final = 1.0
 """Seconds that a response may stream before its token is checked again."""
 _BEHIND_TLS: Final = (

@@ -32,7 +32,7 @@ from day1.version import __version__
 PUBLIC: Final = ("/health", "/ready")
 """Paths of probes that need no token."""
 _READY_S: Final = 5.0
-"""Seconds until `/ready` gives up: probes need an early answer, calls may wait longer."""
+"""Seconds after which `/ready` reports that the store does not answer."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the histogram of request times, in seconds."""
 _PATHS: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")

@@ -29,7 +29,7 @@ from day1.interfaces.http.openapi import openapi, takes_body
 _IDEMPOTENCY: Final = "idempotency-key"
 """The HTTP header that stands for the argument `request_id`."""
 _ROUTE: Final = "day1.route"
-"""Key of the ASGI scope under which the matching route stands."""
+"""Key of the ASGI scope for the route that matched."""
 _BODY: Final = "body"
 """The name of a whole body among the problems of a request."""
 
@@ -44,7 +44,7 @@ def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
 
 
 class _ByPath(BaseRoute):
-    """Many routes as one: a fixed path is looked up, and not compared with every route."""
+    """One route for many: looks fixed paths up in a dictionary, instead of trying each route."""
 
     def __init__(self, routes: Sequence[Path]) -> None:
         self._routes = routes
@@ -241,5 +241,5 @@ def _in_body(name: str, body: bytes) -> dict[str, Any]:
 
 
 def _refusal(message: str, argument: str, problem: str) -> InvalidRequest:
-    """Build the error of a request of which one part does not fit."""
+    """Build the error of a request with one wrong part, and name that part."""
     return InvalidRequest(message, problems=[{"argument": argument, "problem": problem}])

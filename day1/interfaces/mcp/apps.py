@@ -37,7 +37,7 @@ VIEWS: Final = {"review_open": REVIEW, "review_show": REVIEW}
 _HERE: Final = Path(__file__).parent / "view"
 _PAGES: Final = Path(__file__).parents[1] / "web" / "static"
 _CLOSED_DOMAINS: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
-"""The permissions of a view's content policy; day1's view asks for no domain in any."""
+"""The domain lists of a view's content policy; all are empty for day1's view."""
 
 
 def documents(tools: Collection[str]) -> dict[str, TextResourceContents]:

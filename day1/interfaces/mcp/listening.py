@@ -62,7 +62,7 @@ class Listening:
         self._leave: Callable[[], None] = lambda: None
 
     async def _came(self) -> None:
-        """Count a new client; the first one subscribes to the feed, which reads the store."""
+        """Count a new client; for the first client, subscribe to the feed of changes."""
         if not self._open:
             self._leave = await self._feed.subscribe(self._take)
         self._open += 1
@@ -132,7 +132,7 @@ class Listening:
             self._left()
 
     def close(self) -> None:
-        """End all streams by the message that the protocol has for it."""
+        """End all streams with the protocol's closing message."""
         for listeners in self._listeners.values():
             listeners.streams.close()
 

@@ -35,7 +35,7 @@ from pydantic import ValidationError
 _AHEAD = 64
 """Maximum number of lines that wait to be written; then `send` waits for the client to read."""
 _LOOK_S = 0.01
-"""Seconds between two looks at how many lines wait."""
+"""Seconds between two checks of how many lines wait."""
 
 Received = SessionMessage | Exception
 """What the SDK's server takes from a transport."""

@@ -155,7 +155,7 @@ def _in_worker(
 def _reading(
     fixed: Mapping[str, TextResourceContents], read: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Build a handler that returns resources shipped with day1, else those that `read` finds."""
+    """Build a handler that returns resources shipped with day1, and reads others with `read`."""
 
     async def handle(ctx: Any, params: ReadResourceRequestParams) -> Any:
         if params.uri not in fixed:

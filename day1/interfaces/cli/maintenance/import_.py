@@ -45,7 +45,7 @@ def import_command() -> None:
 
 
 def _importing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of an import that no review follows."""
+    """Add the options of an import that writes directly, without a review."""
     no_index_option = click.option(
         "--no-index", is_flag=True, help="Leave the index to the next search."
     )
