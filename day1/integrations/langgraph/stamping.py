@@ -192,11 +192,11 @@ class Stamped(BaseCheckpointSaver[Any]):
     def _memory_of(self, written: CheckpointTuple | None) -> day1.Past:
         stamp = {} if written is None else {**written.metadata}.get(_STAMP)
         if not isinstance(stamp, Mapping) or not stamp:
-            is_missing = written is None
-            cause = "There is no such checkpoint" if is_missing else "The checkpoint has no stamp"
             raise errors.NotFound(
-                f"{cause}: only a saver of a class that `stamped` made writes checkpoints with a "
-                "stamp."
+                "There is no such checkpoint: pass the config of one that the saver has."
+                if written is None
+                else "The checkpoint has no stamp of the memory's branch and time: only a saver of "
+                "a class that `stamped` made writes stamps."
             )
         return self._memory.branch(str(stamp["branch"])).as_of(str(stamp["at"]))
 

@@ -367,7 +367,9 @@ class Day1Store(BaseStore):
     def _write(self, on: day1.Branch, ops: Sequence[PutOp], vectors: Vectors) -> None:
         """Put and delete items in one commit."""
         if self._at is not None:
-            raise errors.Refused("This is the store as it was: write to the store itself.")
+            raise errors.Refused(
+                "This store shows a past state and cannot be written: write to the present store."
+            )
         new_entries = [self._new_entry(op, vectors) for op in ops if op.value is not None]
         removed_places = [place(self._name, op.namespace, op.key) for op in ops if op.value is None]
         if new_entries and removed_places:

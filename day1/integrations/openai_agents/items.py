@@ -94,7 +94,7 @@ def _check_keys(value: Any) -> None:
 
 def _refused(why: str) -> errors.InvalidRequest:
     return errors.InvalidRequest(
-        f"An item of a session must be a JSON object, and one is not ({why}): nothing was added."
+        f"An item is not a JSON object ({why}), so nothing was added: correct it and add all again."
     )
 
 

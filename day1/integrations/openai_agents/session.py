@@ -281,7 +281,7 @@ class Day1Session:
             HandleClosed: the session is closed.
         """
         if self._closed:
-            raise errors.HandleClosed("This session is closed: make another one.")
+            raise errors.HandleClosed("This session is closed: create a new one.")
         return self._conversation.on(self._current if branch_id is None else branch_id)
 
 

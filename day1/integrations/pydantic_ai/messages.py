@@ -30,7 +30,7 @@ def message_of(entry: ConversationEntry) -> dict[str, Any]:
         message_json = ModelMessagesTypeAdapter.dump_json([entry.message])[1:-1].decode()
     except ValueError as exc:
         raise errors.InvalidRequest(
-            f"A message of the conversation cannot be written as JSON ({exc}): nothing was saved."
+            f"A message cannot be written as JSON ({exc}), so nothing was saved: correct it."
         ) from exc
     id_jsons = json.dumps(entry.id), json.dumps(entry.parent_id)
     message = json.loads(message_json)
@@ -66,7 +66,7 @@ def value_of(record: ConversationRecord) -> dict[str, Any]:
         value: dict[str, Any] = _RECORD.dump_python(record, mode="json")
     except ValueError as exc:
         raise errors.InvalidRequest(
-            f"What the conversation carries cannot be written as JSON ({exc}): nothing was saved."
+            f"The conversation's record cannot be written as JSON ({exc}), so nothing was saved."
         ) from exc
     return value
 

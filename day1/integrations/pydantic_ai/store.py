@@ -170,5 +170,5 @@ class Day1ConversationStore(ConversationStore):
             HandleClosed: the store is closed.
         """
         if self._closed:
-            raise errors.HandleClosed("This store is closed: make another one.")
+            raise errors.HandleClosed("This store is closed: create a new one.")
         return self._log.on()

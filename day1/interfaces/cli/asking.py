@@ -76,7 +76,7 @@ def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> Ch
         if key not in label_by_key:
             continue
         if key == "q":
-            raise Refused("Nothing was merged.")
+            raise Refused("You pressed q, so nothing was merged.")
         if key == "e":
             edited_text = _edited(conflict, source, target)
             if edited_text is None:

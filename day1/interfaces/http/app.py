@@ -149,13 +149,15 @@ class _Unrouted:
 
     async def no_path(self, request: Request, _: Exception) -> Response:
         """Answer 404 and name paths that exist."""
-        message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
+        message = "This server has no such path: try /mcp, /api/v1/openapi.json or /review."
         answer = failure(NotFound(message), self._shape(request.url.path))
         return await reply(answer, request.scope, request.receive)
 
     async def no_method(self, request: Request, exc: Exception) -> Response:
         """Answer 405: the path does not take this method."""
-        error = InvalidRequest(f"{request.method} is not for this path.")
+        error = InvalidRequest(
+            f"This path does not take {request.method}: the header Allow lists its methods."
+        )
         body = self._shape(request.url.path).body(error, route_of)
         return JSONResponse(body, 405, getattr(exc, "headers", None))
 

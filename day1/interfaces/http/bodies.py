@@ -44,7 +44,9 @@ class WholeBodies:
             with anyio.fail_after(_SLOWEST_S):
                 body = await self._read(scope, receive)
         except TimeoutError:
-            message = f"A body comes within {_SLOWEST_S:.0f} seconds: send it again, faster."
+            message = (
+                f"The body did not arrive within {_SLOWEST_S:.0f} seconds: send it again, faster."
+            )
             body = failure(BodyTooSlow(message), self._shape(scope["path"]))
         if isinstance(body, Response):
             await reply_unread(body, scope)(scope, receive, send)
@@ -72,5 +74,5 @@ class WholeBodies:
         return bytes(body)
 
     def _too_long(self, scope: Scope) -> Response:
-        message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
+        message = f"The body is longer than {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
         return failure(BodyTooLong(message), self._shape(scope["path"]))

@@ -187,7 +187,9 @@ class AccessMiddleware:
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
         ):  # a proxy may end the body at another place than this server
-            message = "A body has one length: send Content-Length, or Transfer-Encoding."
+            message = (
+                "The body's length is ambiguous: send Content-Length without Transfer-Encoding."
+            )
             refusal = self._failure(BodyAmbiguous(message), scope)
             refusal.headers["Connection"] = "close"
             return refusal
@@ -197,9 +199,11 @@ class AccessMiddleware:
             return self._failure(HostUnknown(message), scope)
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
-            message = "Pages of other sites may not call this one."
+            message = (
+                f"The origin {origin[:100]!r} is not this server's: its pages may not call it."
+            )
             if origin.partition("://")[2] == host:
-                message += f" This server is asked by {scope['scheme']}: {_BEHIND_TLS}"
+                message += f" Requests reach this server by {scope['scheme']}: {_BEHIND_TLS}"
             return self._failure(OriginForbidden(message), scope)
         if self._rules.public(scope["path"]):
             return None

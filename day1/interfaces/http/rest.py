@@ -138,7 +138,7 @@ def _endpoint(calls: Mapping[str, _Call], shape: ErrorShape) -> Any:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
             advice = f"use {', '.join(calls)}" if calls else "other paths begin with it"
-            error = InvalidRequest(f"{request.method} is not for this path: {advice}.")
+            error = InvalidRequest(f"This path does not take {request.method}: {advice}.")
             return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
@@ -188,7 +188,7 @@ class _Call:
         if argument is None:
             known_names = ", ".join(self.route.binding.query) or "none"
             raise _refusal(
-                f"The query of {self.tool.name} has no {name[:80]!r}; known are: {known_names}.",
+                f"The query of {self.tool.name} has no {name[:80]!r}: it takes {known_names}.",
                 name[:80],
                 "is unknown in the query",
             )

@@ -133,7 +133,10 @@ def start_of(cursor: str | None) -> int:
         MCPError: day1 did not make this cursor.
     """
     if cursor is not None and not _CURSOR.fullmatch(cursor):
-        raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
+        raise MCPError(
+            INVALID_PARAMS,
+            "This server gave no such cursor: list again from the first page, without a cursor.",
+        )
     return int(cursor or 0)
 
 

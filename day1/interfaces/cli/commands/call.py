@@ -42,7 +42,7 @@ def call_command(
         ) from exc
     if not isinstance(parsed_arguments, dict):
         raise InvalidRequest(
-            f"The arguments of {tool} are JSON, but no object; give one, such as '{{}}'."
+            f"The arguments of {tool} are JSON, but not an object: give one, such as '{{}}'."
         )
     context = session.context(create=called_tool.operation.effect is not Effect.READ)
     session.screen.json(called_tool.call(context, parsed_arguments))

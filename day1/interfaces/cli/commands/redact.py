@@ -35,7 +35,7 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
         whole_id = session.whole_id(row, branch_name)
     if confirm is None and session.asks:
         if not click.confirm(f"Redact {whole_id} for good? It cannot be undone.", err=True):
-            raise Refused("Nothing was changed.")
+            raise Refused("You did not confirm, so nothing was redacted.")
         confirm = whole_id
     answer = session.call(
         "memory_redact",

@@ -46,7 +46,7 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
         question = visible(f"Bring every memory of {branch_name} back to {options['to']}?")
         is_confirmed = click.confirm(question, err=True)
         if not is_confirmed:
-            raise Refused("Nothing was changed.")
+            raise Refused("You did not confirm, so nothing was restored.")
     if whole_id is None and not is_confirmed:
         raise click.UsageError("This changes the whole branch: add --yes.")
     answer = session.call(
