@@ -1,4 +1,4 @@
-"""The memory that an adapter is given, or connects to."""
+"""Find the memory of an adapter: the one passed to it, or a new connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of a blocking function from asyncio, whose outcome is known also after a cancellation."""
+"""Call a blocking function from asyncio and await its end even if the caller is cancelled."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ async def finished(function: Callable[..., T], *arguments: Any, **more: Any) -> 
     So a cancelled caller knows that the change is made, or that it failed.
     """
     task = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **more))
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as exc:
-            cancelled = cancelled or exc
-    if cancelled is not None:
+            cancellation = cancellation or exc
+    if cancellation is not None:
         task.exception()  # it is the cancellation that the caller asked for
-        raise cancelled
+        raise cancellation
     return task.result()

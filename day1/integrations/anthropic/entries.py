@@ -1,4 +1,4 @@
-"""The entries that files and directories are, on the branch that is meant."""
+"""The entries that hold the files and directories of the memory tool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from day1 import errors
 from day1.integrations.anthropic.paths import marker_of
 
 _MOST: Final = 1_000
-"""Entries that one call reads, and changes that one commit has."""
+"""Maximum number of entries that one call reads, and of changes in one commit."""
 _ABSENT: Final = "none"
 """The expected revision of an entry that must not be there."""
 
@@ -31,19 +31,22 @@ class Entries:
     """
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
-        """Use a branch, which is made when it is first used; without one that of the memory."""
-        name_of_branch = branch() if callable(branch) else branch
+        """Use the branch `branch`, created on first use; default: the memory's branch."""
+        branch_name = branch() if callable(branch) else branch
         self._memory = memory
-        self.on = memory if name_of_branch is None else memory.branch(name_of_branch)
+        self.on = memory if branch_name is None else memory.branch(branch_name)
         self._space = ["files", name]
 
     def at(self, keys: Iterable[str]) -> dict[str, Entry]:
-        """Read the entries of some keys; those that are not there are left out."""
-        wanted = list(dict.fromkeys(keys))
+        """Read the entries of these keys; keys without an entry are left out."""
+        unique_keys = list(dict.fromkeys(keys))
         entry_by_key: dict[str, Entry] = {}
-        for start in range(0, len(wanted), _MOST):
-            places = [{"space": self._space, "key": key} for key in wanted[start : start + _MOST]]
-            answer = self._call("entry_get", keys=places)
+        for page_start in range(0, len(unique_keys), _MOST):
+            entry_places = [
+                {"space": self._space, "key": key}
+                for key in unique_keys[page_start : page_start + _MOST]
+            ]
+            answer = self._call("entry_get", keys=entry_places)
             entry_by_key |= {
                 entry["key"]: entry for entry in answer["entries"] if entry is not None
             }
@@ -52,16 +55,16 @@ class Entries:
     def all(self) -> dict[str, Entry]:
         """Read all entries."""
         entry_by_key: dict[str, Entry] = {}
-        offset, total = 0, 1
-        while offset < total:
-            answer = self._call("entry_find", under=self._space, limit=_MOST, offset=offset)
-            own = (entry for entry in answer["entries"] if entry["labels"] == self._space)
-            entry_by_key |= {entry["key"]: entry for entry in own}
-            offset, total = offset + _MOST, answer["total"]
+        offset, entry_count = 0, 1
+        while offset < entry_count:
+            page = self._call("entry_find", under=self._space, limit=_MOST, offset=offset)
+            own_entries = (entry for entry in page["entries"] if entry["labels"] == self._space)
+            entry_by_key |= {entry["key"]: entry for entry in own_entries}
+            offset, entry_count = offset + _MOST, page["total"]
         return entry_by_key
 
     def file(self, key: str, text: str, revision: str = _ABSENT) -> Change:
-        """Return a new text of a file, for `put` and `apply`.
+        """Return the change that writes a file's text, for `put` and `apply`.
 
         Args:
             key: its key.
@@ -71,17 +74,17 @@ class Entries:
         return self._set(key, {"text": text}, revision)
 
     def copy(self, entry: Entry, key: str) -> Change:
-        """Return a new entry with the value of another, for `apply`."""
+        """Return the change that copies an entry to another key, for `apply`."""
         return self._set(key, entry["value"], _ABSENT)
 
     def directory(self, key: str) -> Change:
-        """Return the marker of a directory, for `put` and `apply`; it may be there."""
+        """Return the change that writes a directory's marker, for `put` and `apply`."""
         return {"action": "set", "space": self._space, "key": marker_of(key), "value": {}}
 
     def gone(self, entry: Entry) -> Change:
-        """Return the removal of an entry, if nobody changes it before, for `apply`."""
-        place = {"space": self._space, "key": entry["key"]}
-        return {"action": "delete", **place, "expect_revision": entry["revision"]}
+        """Return the change, for `apply`, that removes an entry if nobody changed it since."""
+        entry_place = {"space": self._space, "key": entry["key"]}
+        return {"action": "delete", **entry_place, "expect_revision": entry["revision"]}
 
     def put(self, changes: Sequence[Change]) -> None:
         """Put entries, all or none; entries that are all new share a commit with other additions.
@@ -103,16 +106,18 @@ class Entries:
     def clear(self) -> None:
         """Remove all entries, 1,000 in a commit."""
         keys = list(self.all())
-        for start in range(0, len(keys), _MOST):
-            places = [{"space": self._space, "key": key} for key in keys[start : start + _MOST]]
-            self._call("entry_remove", keys=places)
+        for page_start in range(0, len(keys), _MOST):
+            entry_places = [
+                {"space": self._space, "key": key} for key in keys[page_start : page_start + _MOST]
+            ]
+            self._call("entry_remove", keys=entry_places)
 
     def _set(self, key: str, value: Mapping[str, Any], revision: str) -> Change:
-        place = {"space": self._space, "key": key}
-        return {"action": "set", **place, "value": value, "expect_revision": revision}
+        entry_place = {"space": self._space, "key": key}
+        return {"action": "set", **entry_place, "value": value, "expect_revision": revision}
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation; make the branch that the files are on if it is missing."""
+        """Call an operation; create the branch of the files if it is missing."""
         try:
             return self.on.call(operation, **arguments)
         except errors.UnknownBranch:

@@ -40,7 +40,7 @@ from day1.integrations.anthropic.texts import inserted, replaced, shown
 from day1.types import RowBlame
 
 _TRIES: Final = 20
-"""How often a command begins anew because another writer was quicker; each time one got on."""
+"""Maximum number of attempts of a command while other writers change its entries."""
 T = TypeVar("T")
 
 
@@ -48,7 +48,7 @@ class Files:
     """A set of files on the branches of a memory, with the commands of the memory tool."""
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
-        """Name the files; nothing is asked."""
+        """Keep the memory, name and branch of the files; call nothing yet."""
         self._memory = memory
         self._name = name
         self._branch = branch
@@ -66,40 +66,49 @@ class Files:
             entry = _file(entries, key)
             if entry is not None:
                 return shown(path, text_of(entry), command.view_range)
-            everything = entries.all()
-            if not _is_directory(everything, key):
+            entry_by_key = entries.all()
+            if not _is_directory(entry_by_key, key):
                 raise _missing(path)
-            return listed(path, key, {each: _text_at(everything[each]) for each in everything})
+            return listed(
+                path,
+                key,
+                {entry_key: _text_at(entry_by_key[entry_key]) for entry_key in entry_by_key},
+            )
 
         return self._repeat(path, read)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Make a file, and the directories above it."""
         path, key, text = command.path, key_of(command.path), _storable(command.file_text)
-        exists = ToolError(f"File {path} already exists")
+        already_exists_error = ToolError(f"File {path} already exists")
         if not key:
-            raise exists
+            raise already_exists_error
 
         def write(entries: Entries) -> str:
-            above, entry_by_key = _free_place(entries, key, exists)
-            _require_directories(path, above, entry_by_key)
-            entries.put([entries.file(key, text), *_new_directories(entries, above, entry_by_key)])
+            directory_keys, entry_by_key = _free_place(entries, key, already_exists_error)
+            _require_directories(path, directory_keys, entry_by_key)
+            entries.put(
+                [entries.file(key, text), *_new_directories(entries, directory_keys, entry_by_key)]
+            )
             return f"File created successfully at: {path}"
 
         return self._repeat(path, write)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a part of a file that occurs once."""
-        new = _storable(command.new_str)
+        replacement = _storable(command.new_str)
         return self._edit(
-            command.path, lambda text: replaced(command.path, text, command.old_str, new)
+            command.path, lambda text: replaced(command.path, text, command.old_str, replacement)
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines after a line of a file."""
-        new, answer = _storable(command.insert_text), f"The file {command.path} has been edited."
+        inserted_text, answer = (
+            _storable(command.insert_text),
+            f"The file {command.path} has been edited.",
+        )
         return self._edit(
-            command.path, lambda text: (inserted(text, command.insert_line, new), answer)
+            command.path, lambda text: (inserted(text, command.insert_line, inserted_text), answer)
         )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
@@ -109,9 +118,9 @@ class Files:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
 
         def write(entries: Entries) -> str:
-            missing = ToolError(f"The path {path} does not exist")
-            moved, _ = _moved(entries, key, missing)
-            changes = [entries.gone(entry) for entry in moved]
+            missing_error = ToolError(f"The path {path} does not exist")
+            removed_entries, _ = _moved(entries, key, missing_error)
+            changes = [entries.gone(entry) for entry in removed_entries]
             changes += _new_directories(entries, *_parents(entries, key))
             _apply(entries, path, changes, f"deleted {path}")
             return f"Successfully deleted {path}"
@@ -124,26 +133,30 @@ class Files:
         key, new_key = key_of(path), key_of(new_path)
         if not key:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
-        taken = ToolError(f"The destination {new_path} already exists")
+        taken_error = ToolError(f"The destination {new_path} already exists")
         if not new_key:
-            raise taken
+            raise taken_error
 
         def write(entries: Entries) -> str:
-            above, entry_by_key = _free_place(entries, new_key, taken)
-            moved, everything = _moved(entries, key, ToolError(f"The path {path} does not exist"))
-            if _is_directory(everything, new_key):
-                raise taken
+            directory_keys, entry_by_key = _free_place(entries, new_key, taken_error)
+            moved_entries, all_entries_by_key = _moved(
+                entries, key, ToolError(f"The path {path} does not exist")
+            )
+            if _is_directory(all_entries_by_key, new_key):
+                raise taken_error
             if is_below(new_key, key):
                 raise ToolError(f"Cannot move {path} into itself: give a path outside it.")
-            _require_directories(new_path, above, entry_by_key)
-            changes = _new_directories(entries, above, entry_by_key)
-            if everything:
+            _require_directories(new_path, directory_keys, entry_by_key)
+            changes = _new_directories(entries, directory_keys, entry_by_key)
+            if all_entries_by_key:
                 changes.append(entries.directory(new_key))
-            for entry in moved:
-                to = new_key + entry["key"].removeprefix(key)
-                check_length(new_path, to.removesuffix("/"))
+            for entry in moved_entries:
+                target_key = new_key + entry["key"].removeprefix(key)
+                check_length(new_path, target_key.removesuffix("/"))
                 changes += [entries.gone(entry)]
-                changes += [] if to == marker_of(new_key) else [entries.copy(entry, to)]
+                changes += (
+                    [] if target_key == marker_of(new_key) else [entries.copy(entry, target_key)]
+                )
             changes += _new_directories(entries, *_parents(entries, key))
             _apply(entries, path, changes, f"renamed {path} to {new_path}")
             return f"Successfully renamed {path} to {new_path}"
@@ -172,7 +185,7 @@ class Files:
         return entries.on.blame(entry["id"], lines=True)
 
     def _edit(self, path: str, change: Callable[[str], tuple[str, str]]) -> str:
-        """Write the new text of a file, made of its present one; return the answer."""
+        """Replace a file's text by what `change` makes of it; return the answer of `change`."""
         key = key_of(path)
 
         def write(entries: Entries) -> str:
@@ -181,14 +194,14 @@ class Files:
                 if _is_directory(entries.all(), key):
                     raise ToolError(f"The path {path} is not a file.")
                 raise _missing(path)
-            text, answer = change(text_of(entry))
-            entries.put([entries.file(key, text, entry["revision"])])
+            new_text, answer = change(text_of(entry))
+            entries.put([entries.file(key, new_text, entry["revision"])])
             return answer
 
         return self._repeat(path, write)
 
     def _repeat(self, path: str, command: Callable[[Entries], T]) -> T:
-        """Run a command on its branch, anew while other writers are quicker.
+        """Run a command, and retry it when another writer changed the same entries meanwhile.
 
         Raises:
             ToolError: the command or the memory refuses.
@@ -212,24 +225,26 @@ def _text_at(entry: Entry) -> str:
 
 
 def _is_directory(everything: dict[str, Entry], key: str) -> bool:
-    return not key or any(is_below(each, key) for each in everything)
+    return not key or any(is_below(entry_key, key) for entry_key in everything)
 
 
 def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str], dict[str, Entry]]:
-    """Return the directories above a key, and the entries that they have.
+    """Check that a key is free; return the directories above it and the entries at these keys.
 
     Raises:
         ToolError: `taken`; a file or a directory has the key.
     """
-    above = directories_above(key)
-    entry_by_key = entries.at([key, marker_of(key), *above, *map(marker_of, above)])
+    directory_keys = directories_above(key)
+    entry_by_key = entries.at(
+        [key, marker_of(key), *directory_keys, *map(marker_of, directory_keys)]
+    )
     if key in entry_by_key or marker_of(key) in entry_by_key:
         raise taken
-    return above, entry_by_key
+    return directory_keys, entry_by_key
 
 
 def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry], dict[str, Entry]]:
-    """Return the entries that a path stands for: of a file, or of a directory and all below it.
+    """Return the entries to move or delete: the file's own, or all below the directory.
 
     Returns:
         The entries, and for a directory all entries.
@@ -237,29 +252,33 @@ def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry],
     Raises:
         ToolError: `missing`; there is nothing.
     """
-    file = _file(entries, key)
-    if file is not None:
-        return [file], {}
-    everything = entries.all()
-    below = [entry for each, entry in everything.items() if is_below(each, key)]
-    if not below:
+    file_entry = _file(entries, key)
+    if file_entry is not None:
+        return [file_entry], {}
+    entry_by_key = entries.all()
+    entries_below = [entry for entry_key, entry in entry_by_key.items() if is_below(entry_key, key)]
+    if not entries_below:
         raise missing
-    return below, everything
+    return entries_below, entry_by_key
 
 
 def _parents(entries: Entries, key: str) -> tuple[list[str], dict[str, Entry]]:
-    """Return the directory that a path is in, if it is not the root, and its marker if it has one.
+    """Return the directory of a path, unless it is the root, and its marker entry if there is one.
 
     A directory that only its files show, as after a merge, gets a marker before it loses one.
     """
-    parent = parent_of(key)
-    return ([parent], entries.at([marker_of(parent)])) if parent else ([], {})
+    parent_key = parent_of(key)
+    return ([parent_key], entries.at([marker_of(parent_key)])) if parent_key else ([], {})
 
 
 def _new_directories(
     entries: Entries, directories: list[str], entry_by_key: dict[str, Entry]
 ) -> list[Change]:
-    return [entries.directory(each) for each in directories if marker_of(each) not in entry_by_key]
+    return [
+        entries.directory(directory_key)
+        for directory_key in directories
+        if marker_of(directory_key) not in entry_by_key
+    ]
 
 
 def _require_directories(path: str, above: list[str], entry_by_key: dict[str, Entry]) -> None:
@@ -268,10 +287,10 @@ def _require_directories(path: str, above: list[str], entry_by_key: dict[str, En
     Raises:
         ToolError: it does.
     """
-    for each in above:
-        if each in entry_by_key:
+    for directory_key in above:
+        if directory_key in entry_by_key:
             raise ToolError(
-                f"{ROOT}/{each} is a file, so {path} cannot be in it: use another path."
+                f"{ROOT}/{directory_key} is a file, so {path} cannot be in it: use another path."
             )
 
 
@@ -285,12 +304,14 @@ def _apply(entries: Entries, path: str, changes: list[Change], reason: str) -> N
 
 
 def _storable(text: str) -> str:
-    """Return a text that a file can have.
+    """Return the text unchanged, or refuse it if a file cannot hold it.
 
     Raises:
         ToolError: it has a NUL or half a character.
     """
-    if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
+    if "\0" in text or (
+        not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+    ):
         raise ToolError(
             "The text has a NUL or half a character, so nothing was changed: leave it out."
         )

@@ -11,7 +11,7 @@ from day1.integrations.anthropic.texts import shown_size, size_of
 
 _LEVELS: Final = 2
 _UNREACHABLE: Final = frozenset({"", ".", ".."})
-"""Names that no path leads to; only other programs put entries with them."""
+"""Names that the tool's paths cannot contain; only other programs write entries with them."""
 
 
 @dataclass(slots=True)
@@ -31,17 +31,19 @@ def listed(path: str, key: str, texts: Mapping[str, str]) -> str:
         key: its key.
         texts: the texts of all files by their keys, and the markers of directories.
     """
-    top = _Directory()
+    listed_directory = _Directory()
     prefix = marker_of(key) if key else ""
-    for each, text in texts.items():
-        if is_below(each, key):
-            _add(top, each.removeprefix(prefix).split("/"), size_of(text))
-    lines = [f"{shown_size(size)}\t{path}{name}" for name, size in _lines(top, "", _LEVELS)]
+    for file_key, text in texts.items():
+        if is_below(file_key, key):
+            _add(listed_directory, file_key.removeprefix(prefix).split("/"), size_of(text))
+    lines = [
+        f"{shown_size(size)}\t{path}{name}" for name, size in _lines(listed_directory, "", _LEVELS)
+    ]
     return "\n".join(
         [
             f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden "
             "items:",
-            f"{shown_size(top.size)}\t{path}",
+            f"{shown_size(listed_directory.size)}\t{path}",
             *lines,
         ]
     )
@@ -49,25 +51,25 @@ def listed(path: str, key: str, texts: Mapping[str, str]) -> str:
 
 def _add(top: _Directory, names: list[str], size: int) -> None:
     """Add a file, or a directory if the last name is empty."""
-    *above, name = names
-    if any(each in _UNREACHABLE for each in (*above, name or "-")):
+    *directory_names, last_name = names
+    if any(name in _UNREACHABLE for name in (*directory_names, last_name or "-")):
         return
     top.size += size
-    for each in above:
-        top = top.directories.setdefault(each, _Directory())
+    for name in directory_names:
+        top = top.directories.setdefault(name, _Directory())
         top.size += size
-    if name:
-        top.files[name] = size
+    if last_name:
+        top.files[last_name] = size
 
 
 def _lines(directory: _Directory, path: str, levels: int) -> Iterator[tuple[str, int]]:
     """Yield the paths in a directory with their sizes, by name; a directory's end with a slash."""
     names = {*directory.files, *directory.directories}
-    for name in sorted(each for each in names if not each.startswith(".")):
+    for name in sorted(entry_name for entry_name in names if not entry_name.startswith(".")):
         if name in directory.files:
             yield f"{path}/{name}", directory.files[name]
-        below = directory.directories.get(name)
-        if below is not None:
-            yield f"{path}/{name}/", below.size
+        subdirectory = directory.directories.get(name)
+        if subdirectory is not None:
+            yield f"{path}/{name}/", subdirectory.size
             if levels > 1:
-                yield from _lines(below, f"{path}/{name}", levels - 1)
+                yield from _lines(subdirectory, f"{path}/{name}", levels - 1)

@@ -10,11 +10,11 @@ ROOT: Final = "/memories"
 _ABOVE: Final = ".."
 _STAYS: Final = frozenset({"", "."})
 _MOST: Final = 1_023
-"""Characters of a key of a file: a directory of this name needs one more, and a key has 1,024."""
+"""Maximum length of a file's key: a directory's key needs one more, and 1,024 is the limit."""
 
 
 def key_of(path: str) -> str:
-    """Return the key of a path: its names below `/memories`, divided by `/`; of the root: empty.
+    """Return the key of a path: its names below `/memories`, joined by `/`; empty for the root.
 
     Nothing is read: `..` goes up one name, whatever stands there. A backslash and `%2e` are
     letters, and two spellings of one word are two names.
@@ -24,19 +24,19 @@ def key_of(path: str) -> str:
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
-    if "\0" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+    if "\0" in path or any("\ud800" <= character <= "\udfff" for character in path):
         raise ToolError(f"Path {path!a} has a NUL or half a character: use another name.")
-    names: list[str] = []
+    path_names: list[str] = []
     for name in path.split("/"):
         if name == _ABOVE:
-            if not names:
+            if not path_names:
                 raise _escapes(path)
-            names.pop()
+            path_names.pop()
         elif name not in _STAYS:
-            names.append(name)
-    if names[:1] != [ROOT.removeprefix("/")]:
+            path_names.append(name)
+    if path_names[:1] != [ROOT.removeprefix("/")]:
         raise _escapes(path)
-    key = "/".join(names[1:])
+    key = "/".join(path_names[1:])
     check_length(path, key)
     return key
 
@@ -60,14 +60,14 @@ def marker_of(key: str) -> str:
 
 
 def parent_of(key: str) -> str:
-    """Return the key of the directory that a path is in; of the root: empty."""
+    """Return the key of the directory that contains a key; empty if that is the root."""
     return key.rpartition("/")[0]
 
 
 def directories_above(key: str) -> list[str]:
-    """Return the keys of the directories above a path, without the root, outermost first."""
-    names = key.split("/")
-    return ["/".join(names[:count]) for count in range(1, len(names))]
+    """Return the keys of the directories above a key, outermost first, without the root."""
+    path_names = key.split("/")
+    return ["/".join(path_names[:depth]) for depth in range(1, len(path_names))]
 
 
 def is_below(key: str, directory: str) -> bool:

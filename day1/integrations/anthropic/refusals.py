@@ -1,4 +1,4 @@
-"""Errors of a memory as refusals of the tool: one sentence for the model, with what to do."""
+"""Turn errors of the memory into `ToolError`s: one sentence for the model, with what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNCHANGED = "so nothing was changed"
 
 @contextmanager
 def refusals(path: str, branch: str) -> Iterator[None]:
-    """Raise the errors of a memory as refusals of a command about a path.
+    """Turn errors of the memory in the block into `ToolError`s that name the path.
 
     Raises:
         ToolError: the memory refuses, or does not answer.

@@ -24,12 +24,15 @@ def shown(path: str, text: str, view_range: Sequence[int] | None) -> str:
     lines = text.split("\n")
     if len(lines) > _MOST_LINES:
         raise ToolError(f"File {path} exceeds maximum line limit of {_MOST_LINES:,} lines.")
-    first, last = 1, len(lines)
+    first_line, last_line = 1, len(lines)
     match view_range:
-        case [start, end]:
-            first, last = max(1, start), len(lines) if end == -1 else end
-    numbered = _numbered(lines[first - 1 : last], first)
-    return f"Here's the content of {path} with line numbers:\n{numbered}"
+        case [range_start, range_end]:
+            first_line, last_line = (
+                max(1, range_start),
+                len(lines) if range_end == -1 else range_end,
+            )
+    numbered_lines = _numbered(lines[first_line - 1 : last_line], first_line)
+    return f"Here's the content of {path} with line numbers:\n{numbered_lines}"
 
 
 def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
@@ -41,24 +44,26 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, str]:
     Raises:
         ToolError: the part does not occur, or more than once.
     """
-    count = text.count(old)
-    if count == 0:
+    occurrence_count = text.count(old)
+    if occurrence_count == 0:
         raise ToolError(
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
         )
-    if count > 1:
-        numbers = ", ".join(str(_line_of(text, place)) for place in _places(text, old))
+    if occurrence_count > 1:
+        line_numbers = ", ".join(str(_line_of(text, position)) for position in _places(text, old))
         raise ToolError(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-            f"{numbers}. Please ensure it is unique"
+            f"{line_numbers}. Please ensure it is unique"
         )
-    line = _line_of(text, text.index(old))
+    line_number = _line_of(text, text.index(old))
     new_text = text.replace(old, new)
-    first = max(1, line - _AROUND)
-    around = _numbered(new_text.split("\n")[first - 1 : line + _AROUND], first)
+    first_shown_line = max(1, line_number - _AROUND)
+    snippet = _numbered(
+        new_text.split("\n")[first_shown_line - 1 : line_number + _AROUND], first_shown_line
+    )
     return new_text, (
         "The memory file has been edited. Here is the snippet showing the change (with line "
-        f"numbers):\n{around}"
+        f"numbers):\n{snippet}"
     )
 
 
@@ -89,12 +94,12 @@ def shown_size(count: int) -> str:
     while power < len(_UNITS) - 1 and count >= _UNIT ** (power + 1):
         power += 1
     amount = count / _UNIT**power
-    digits = str(int(amount)) if amount == int(amount) else f"{amount:.1f}"
-    return f"{digits}{_UNITS[power]}"
+    amount_text = str(int(amount)) if amount == int(amount) else f"{amount:.1f}"
+    return f"{amount_text}{_UNITS[power]}"
 
 
 def _numbered(lines: Sequence[str], first: int) -> str:
-    return "\n".join(f"{first + at:>{_WIDTH}}\t{line}" for at, line in enumerate(lines))
+    return "\n".join(f"{first + index:>{_WIDTH}}\t{line}" for index, line in enumerate(lines))
 
 
 def _line_of(text: str, place: int) -> int:
@@ -102,8 +107,8 @@ def _line_of(text: str, place: int) -> int:
 
 
 def _places(text: str, part: str) -> Iterator[int]:
-    """Yield where a part of a text begins, also inside another place of the part."""
-    place = text.find(part)
-    while place != -1:
-        yield place
-        place = text.find(part, place + 1)
+    """Yield each index at which a part occurs in a text, also where occurrences overlap."""
+    position = text.find(part)
+    while position != -1:
+        yield position
+        position = text.find(part, position + 1)

@@ -50,8 +50,8 @@ class Day1MemoryTool(BetaAbstractMemoryTool):
             cache_control: as in the SDK.
         """
         super().__init__(cache_control=cache_control)
-        at, self._owned = connected(memory)
-        self._files = Files(at, name, branch)
+        memory_branch, self._owned = connected(memory)
+        self._files = Files(memory_branch, name, branch)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with the numbers of its lines, or list a directory.
@@ -187,8 +187,8 @@ class Day1AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
             cache_control: as in the SDK.
         """
         super().__init__(cache_control=cache_control)
-        at, self._owned = connected(memory)
-        self._files = Files(at, name, branch)
+        memory_branch, self._owned = connected(memory)
+        self._files = Files(memory_branch, name, branch)
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with the numbers of its lines, or list a directory.

@@ -24,19 +24,19 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a batch: of the texts of its puts, and of its queries."""
+    """The vectors of the texts and queries of a batch of operations."""
 
     documents: Mapping[str, Vector] = field(default_factory=dict)
     queries: Mapping[str, Vector] = field(default_factory=dict)
 
 
 def fields_of(index: IndexConfig | None) -> list[str] | None:
-    """Return the paths of the texts that an item is found by; None: all of its value.
+    """Return the configured paths of the texts that search reads; None: the whole value.
 
     LangGraph's stores on SQL call them `text_fields`.
     """
-    names: Mapping[str, Any] = {} if index is None else {**index}
-    return names.get("fields") or names.get("text_fields")
+    index_options: Mapping[str, Any] = {} if index is None else {**index}
+    return index_options.get("fields") or index_options.get("text_fields")
 
 
 class Embedding:
@@ -56,17 +56,17 @@ class Embedding:
                 than the configuration says.
         """
         texts, queries = self._asked(ops)
-        vectors = self.embeddings.embed_documents(texts) if texts else []
+        text_vectors = self.embeddings.embed_documents(texts) if texts else []
         return self._checked(
-            texts, vectors, {query: self.embeddings.embed_query(query) for query in queries}
+            texts, text_vectors, {query: self.embeddings.embed_query(query) for query in queries}
         )
 
     async def avectors(self, ops: Iterable[Op]) -> Vectors:
         """Embed the texts and queries of operations on the running loop: see `vectors`."""
         texts, queries = self._asked(ops)
-        vectors = await self.embeddings.aembed_documents(texts) if texts else []
-        of_queries = await asyncio.gather(*map(self.embeddings.aembed_query, queries))
-        return self._checked(texts, vectors, dict(zip(queries, of_queries, strict=True)))
+        text_vectors = await self.embeddings.aembed_documents(texts) if texts else []
+        query_vectors = await asyncio.gather(*map(self.embeddings.aembed_query, queries))
+        return self._checked(texts, text_vectors, dict(zip(queries, query_vectors, strict=True)))
 
     def of_put(self, op: PutOp, vectors: Vectors) -> list[Vector]:
         """Return the vectors of an item; vectors of zeros are left out."""
@@ -83,13 +83,13 @@ class Embedding:
         )
 
     def _asked(self, ops: Iterable[Op]) -> tuple[list[str], list[str]]:
-        texts, queries = dict[str, None](), dict[str, None]()
+        unique_texts, unique_queries = dict[str, None](), dict[str, None]()
         for op in ops:
             if isinstance(op, PutOp):
-                texts |= dict.fromkeys(self._texts(op))
+                unique_texts |= dict.fromkeys(self._texts(op))
             elif isinstance(op, SearchOp) and op.query:
-                queries[op.query] = None
-        return list(texts), list(queries)
+                unique_queries[op.query] = None
+        return list(unique_texts), list(unique_queries)
 
     def _checked(
         self, texts: Sequence[str], vectors: Sequence[Vector], queries: Mapping[str, Vector]
@@ -105,6 +105,8 @@ class Embedding:
                     f"The embedding of the store's `index` gave a vector of {len(vector)} numbers, "
                     f"and `dims` is {self._dims}: correct `dims`."
                 )
-        floats = [[float(number) for number in vector] for vector in vectors]
-        of_queries = {query: [float(n) for n in vector] for query, vector in queries.items()}
-        return Vectors(dict(zip(texts, floats, strict=True)), of_queries)
+        text_vectors = [[float(number) for number in vector] for vector in vectors]
+        vector_by_query = {
+            query: [float(component) for component in vector] for query, vector in queries.items()
+        }
+        return Vectors(dict(zip(texts, text_vectors, strict=True)), vector_by_query)

@@ -1,4 +1,4 @@
-"""What LangGraph's operations mean for entries, and what entries mean for LangGraph."""
+"""Convert between LangGraph's operations and items and day1's requests and entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MINUTE_S: Final = 60
 _BEYOND: Final = 10**400
 """A whole number that is greater than any `float`."""
 _NO_KEY: Final = re.compile(r"""['"()\[\]{}]""")
-"""What LangGraph's stores on SQL do not take in the key of a filter."""
+"""Characters that LangGraph's SQL stores refuse in the key of a filter."""
 
 
 def labels(name: str, namespace: Sequence[str]) -> list[str]:
@@ -40,7 +40,7 @@ def namespace_of(space: Mapping[str, Any]) -> Namespace:
 
 
 def place(name: str, namespace: Sequence[str], key: str) -> dict[str, Any]:
-    """Return the place of an item as `entry_get` takes it."""
+    """Return the space and key of an item in the form that `entry_get` takes."""
     return {"space": labels(name, namespace), "key": key}
 
 
@@ -56,31 +56,38 @@ def new_entry(name: str, op: PutOp, fields: Sequence[str] | None) -> dict[str, A
 
 
 def _text(op: PutOp, fields: Sequence[str] | None) -> str | None:
-    """Return the text that search finds an item by; None for all of its value."""
+    """Return the text of an item that search reads; None means the whole value."""
     paths = fields if op.index is None else op.index
     if paths is None or (paths is not False and "$" in paths):
         return None
-    found = [t for path in paths or () for t in get_text_at_path(op.value, path) if t.strip()]
+    item_texts = [
+        item_text
+        for path in paths or ()
+        for item_text in get_text_at_path(op.value, path)
+        if item_text.strip()
+    ]
     # An item with no text is found by its place, which no other item has.
-    text = "\n".join(found) or "/".join((*op.namespace, op.key))
+    text = "\n".join(item_texts) or "/".join((*op.namespace, op.key))
     return text[:_MOST_TEXT]
 
 
 def renewal(entry: Mapping[str, Any], now: datetime) -> dict[str, Any] | None:
-    """Return the change that gives an entry its time to live anew, as `rows_apply` takes it.
+    """Return the change, for `rows_apply`, that restarts an entry's time to live.
 
     None if it has none, or if less than a tenth of it has passed: each change is a commit.
     """
     if entry.get("expires_at") is None:
         return None
-    updated, ends = (datetime.fromisoformat(entry[each]) for each in ("updated_at", "expires_at"))
-    lives_s = (ends - updated).total_seconds()
-    if (now - updated).total_seconds() < lives_s / 10:
+    updated_at, old_expires_at = (
+        datetime.fromisoformat(entry[column]) for column in ("updated_at", "expires_at")
+    )
+    lifetime_s = (old_expires_at - updated_at).total_seconds()
+    if (now - updated_at).total_seconds() < lifetime_s / 10:
         return None
     # A write takes a moment after its end was set: rounding keeps that from adding up.
-    lives_s = round(lives_s, 0 if lives_s >= _MINUTE_S else 1) or lives_s
-    expires_at = now + timedelta(seconds=lives_s)
-    return {"action": "update", "id": entry["id"], "expires_at": expires_at.isoformat()}
+    lifetime_s = round(lifetime_s, 0 if lifetime_s >= _MINUTE_S else 1) or lifetime_s
+    new_expires_at = now + timedelta(seconds=lifetime_s)
+    return {"action": "update", "id": entry["id"], "expires_at": new_expires_at.isoformat()}
 
 
 def item_of(entry: Mapping[str, Any]) -> Item:
@@ -108,7 +115,7 @@ def found_item(entry: Mapping[str, Any]) -> SearchItem:
 
 
 def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a filter as `entry_find` takes it.
+    """Convert a LangGraph filter into the `where` argument of `entry_find`.
 
     Raises:
         ValueError: it has an operator that LangGraph does not know, or a key with a quote or a
@@ -117,12 +124,16 @@ def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
     for key in wanted or {}:
         if _NO_KEY.search(key):
             raise ValueError(f"Invalid filter key: {key[:40]!r} has a quote or a bracket")
-    for asked in (wanted or {}).values():
-        operators = asked if isinstance(asked, Mapping) else ()
-        unknown = [each for each in operators if each.startswith("$") and each not in _OPERATORS]
-        if unknown:
-            raise ValueError(f"Unsupported operator: {unknown[0]}")
-    return {key: _json(asked) for key, asked in (wanted or {}).items()}
+    for condition in (wanted or {}).values():
+        operators = condition if isinstance(condition, Mapping) else ()
+        unknown_operators = [
+            operator
+            for operator in operators
+            if operator.startswith("$") and operator not in _OPERATORS
+        ]
+        if unknown_operators:
+            raise ValueError(f"Unsupported operator: {unknown_operators[0]}")
+    return {key: _json(condition) for key, condition in (wanted or {}).items()}
 
 
 def _json(value: Any) -> Any:
@@ -141,24 +152,31 @@ def _json(value: Any) -> Any:
 
 
 def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
-    """Return a page of the namespaces that fit, each once, in their order.
+    """Return one page of the namespaces that match, sorted and without duplicates.
 
     Raises:
         ValueError: a condition is of an unknown type.
     """
-    wanted = op.match_conditions or ()
-    fitting = (each for each in namespaces if all(_fits(one, each) for one in wanted))
-    cut = {each[: op.max_depth] for each in fitting}
-    return sorted(cut)[op.offset : op.offset + op.limit]
+    match_conditions = op.match_conditions or ()
+    fitting_namespaces = (
+        namespace
+        for namespace in namespaces
+        if all(_fits(condition, namespace) for condition in match_conditions)
+    )
+    shortened_namespaces = {namespace[: op.max_depth] for namespace in fitting_namespaces}
+    return sorted(shortened_namespaces)[op.offset : op.offset + op.limit]
 
 
 def _fits(condition: MatchCondition, namespace: Namespace) -> bool:
-    path = tuple(condition.path)
+    label_pattern = tuple(condition.path)
     if condition.match_type not in {"prefix", "suffix"}:
         raise ValueError(f"Unsupported match type: {condition.match_type}")
-    if len(namespace) < len(path):
+    if len(namespace) < len(label_pattern):
         return False
-    part = namespace[: len(path)]
+    compared_labels = namespace[: len(label_pattern)]
     if condition.match_type == "suffix":
-        part = namespace[len(namespace) - len(path) :]
-    return all(wanted in {"*", label} for wanted, label in zip(path, part, strict=True))
+        compared_labels = namespace[len(namespace) - len(label_pattern) :]
+    return all(
+        pattern_label in {"*", label}
+        for pattern_label, label in zip(label_pattern, compared_labels, strict=True)
+    )

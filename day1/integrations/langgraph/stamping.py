@@ -1,4 +1,4 @@
-"""Checkpoints that say where the memory stood: `stamped`, and the branch of a forked run."""
+"""Checkpoints that name the branch and time of the memory: `stamped` and forked runs."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def forked() -> str | None:
     part then reads and writes that branch, and every other run that of the memory.
     """
     config = var_child_runnable_config.get() or {}
-    branch = config.get("configurable", {}).get(_BRANCH)
-    return None if branch is None else str(branch)
+    branch_name = config.get("configurable", {}).get(_BRANCH)
+    return None if branch_name is None else str(branch_name)
 
 
 class Stamped(BaseCheckpointSaver[Any]):
-    """What `stamped` adds to a saver: each checkpoint that it writes says where the memory stood.
+    """A mixin for savers: each checkpoint that it writes names the branch and time of the memory.
 
     The metadata of a checkpoint gets `{"day1": {"branch", "at", "checkpoint"}}`. Nothing else of
     the saver changes.
@@ -153,47 +153,50 @@ class Stamped(BaseCheckpointSaver[Any]):
         The stamp of another checkpoint is replaced: LangGraph copies the metadata of a checkpoint
         that it forks.
         """
-        fields: Mapping[str, Any] = {**metadata}
-        if fields.get(_STAMP, {}).get("checkpoint") == checkpoint["id"]:
+        metadata_fields: Mapping[str, Any] = {**metadata}
+        if metadata_fields.get(_STAMP, {}).get("checkpoint") == checkpoint["id"]:
             return metadata  # `aput` of a saver may call its `put`
-        branch, at = self._place(config, datetime.fromisoformat(checkpoint["ts"]))
-        stamp = {"branch": branch, "at": at.isoformat(), "checkpoint": checkpoint["id"]}
-        result: Any = {**fields, _STAMP: stamp}
-        return result  # type: ignore[no-any-return]  # a TypedDict that takes further keys
+        branch_name, instant = self._place(config, datetime.fromisoformat(checkpoint["ts"]))
+        stamp = {"branch": branch_name, "at": instant.isoformat(), "checkpoint": checkpoint["id"]}
+        stamped_metadata: Any = {**metadata_fields, _STAMP: stamp}
+        return stamped_metadata  # type: ignore[no-any-return]  # a TypedDict that takes further keys
 
     def _place(self, config: RunnableConfig, made: datetime) -> tuple[str, datetime]:
-        """Return the branch of a run, and the instant at which a checkpoint was made.
+        """Return the branch of a run, and the store's time at which a checkpoint was made.
 
         Savers write a checkpoint while the nodes of the next step already run, so what the branch
         has when it is stamped may be newer than the checkpoint: the time of the checkpoint counts.
         """
-        context = copy_context()
-        context.run(var_child_runnable_config.set, config)
-        name = context.run(self._branch_of_run) or self._memory.name
-        before = datetime.now(UTC)
+        run_context = copy_context()
+        run_context.run(var_child_runnable_config.set, config)
+        branch_name = run_context.run(self._branch_of_run) or self._memory.name
+        asked_at = datetime.now(UTC)
         try:
-            answer = self._memory.branch(name).call("branch_moment")
+            answer = self._memory.branch(branch_name).call("branch_moment")
         except errors.UnknownBranch:  # it is made when the store first writes to it
-            name = self._memory.name
-            answer = self._memory.branch(name).call("branch_moment")
-        after = datetime.now(UTC)
-        now, newest = (datetime.fromisoformat(answer[each]) for each in ("now", "newest"))
-        if newest > now:  # a wrong clock wrote: times of the branch say nothing of a checkpoint's
-            return name, newest
-        same_clock = before - timedelta(milliseconds=1) <= now <= after
-        # Another clock: `now` was read between `before` and `after`. `before` is the safe choice,
-        # since every write that was answered before the checkpoint was made is then in its past.
-        ahead = timedelta() if same_clock else now - before
-        return name, made + ahead
+            branch_name = self._memory.name
+            answer = self._memory.branch(branch_name).call("branch_moment")
+        answered_at = datetime.now(UTC)
+        store_now, newest_write = (
+            datetime.fromisoformat(answer[field]) for field in ("now", "newest")
+        )
+        if newest_write > store_now:
+            # A wrong clock wrote: times of the branch say nothing of a checkpoint's.
+            return branch_name, newest_write
+        is_same_clock = asked_at - timedelta(milliseconds=1) <= store_now <= answered_at
+        # Another clock: `store_now` was read between `asked_at` and `answered_at`. `asked_at` is
+        # safe: every write that was answered before the checkpoint was made is then in its past.
+        clock_lead = timedelta() if is_same_clock else store_now - asked_at
+        return branch_name, made + clock_lead
 
     def _memory_of(self, written: CheckpointTuple | None) -> day1.Past:
         stamp = {} if written is None else {**written.metadata}.get(_STAMP)
         if not isinstance(stamp, Mapping) or not stamp:
-            missing = written is None
-            what = "There is no such checkpoint" if missing else "The checkpoint has no stamp"
             raise errors.NotFound(
-                f"{what}: only a saver of a class that `stamped` made writes checkpoints with a "
-                "stamp."
+                "There is no such checkpoint: pass the config of one that the saver has."
+                if written is None
+                else "The checkpoint has no stamp of the memory's branch and time: only a saver of "
+                "a class that `stamped` made writes stamps."
             )
         return self._memory.branch(str(stamp["branch"])).as_of(str(stamp["at"]))
 
@@ -204,7 +207,7 @@ def stamped(
     *,
     branch: str | BranchOfRun = forked,
 ) -> type[Any]:
-    """Make a class of savers that write into each checkpoint where a memory stood.
+    """Make a class of savers whose checkpoints name the branch and time of a memory.
 
     The class is made and used as `saver` is, such as `stamped(InMemorySaver, memory)()`. It adds
     the methods of `Stamped`: `memory_at` and `fork`, `amemory_at` and `afork`.
@@ -220,5 +223,9 @@ def stamped(
     def named() -> str | None:
         return branch if isinstance(branch, str) else branch()
 
-    members = {"_memory": memory, "_branch_of_run": staticmethod(named), "__doc__": saver.__doc__}
-    return type(f"Stamped{saver.__name__}", (Stamped, saver), members)
+    class_members = {
+        "_memory": memory,
+        "_branch_of_run": staticmethod(named),
+        "__doc__": saver.__doc__,
+    }
+    return type(f"Stamped{saver.__name__}", (Stamped, saver), class_members)

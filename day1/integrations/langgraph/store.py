@@ -45,24 +45,24 @@ from day1.integrations.langgraph.operations import (
 from day1.types import RowBlame
 
 _MOST: Final = 1_000
-"""Entries that one call puts, gets, finds or removes at most."""
+"""Maximum number of entries that one call puts, gets, finds or removes."""
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Ids of threads that can be a part of a branch's name."""
 T = TypeVar("T")
 
 
 def per_thread() -> str:
-    """Name a branch for the thread that calls: `thread/ID`; without a thread the name is `main`.
+    """Return the branch name of the calling LangGraph thread: `thread/ID`, or `main` without one.
 
     Give it as `branch`: each thread of a graph then has its own branch. An id that is no name of a
     branch, or differs from another by case alone, is written as its hash.
     """
     config = var_child_runnable_config.get() or {}
-    thread = config.get("configurable", {}).get("thread_id")
-    if thread is None:
+    thread_id = config.get("configurable", {}).get("thread_id")
+    if thread_id is None:
         return "main"
-    plain = _PLAIN.fullmatch(str(thread)) is not None
-    return f"thread/{thread if plain else sha256(str(thread).encode()).hexdigest()[:32]}"
+    is_plain = _PLAIN.fullmatch(str(thread_id)) is not None
+    return f"thread/{thread_id if is_plain else sha256(str(thread_id).encode()).hexdigest()[:32]}"
 
 
 class Day1Store(BaseStore):
@@ -102,8 +102,8 @@ class Day1Store(BaseStore):
         self._name = name
         self._branch = branch
         self._fields = fields_of(index)
-        own = index is not None and index.get("embed") is not None
-        self._embedding = Embedding(index) if own and index is not None else None
+        has_embedding = index is not None and index.get("embed") is not None
+        self._embedding = Embedding(index) if has_embedding and index is not None else None
         self.embeddings = None if self._embedding is None else self._embedding.embeddings
         self._at: str | datetime | None = None
         self.index_config = index
@@ -144,14 +144,25 @@ class Day1Store(BaseStore):
         return await asyncio.to_thread(self._run, operations, vectors)
 
     def _run(self, operations: Sequence[Op], vectors: Vectors) -> list[Result]:
-        on = self._on_branch()
-        got = self._got(on, [op for op in operations if isinstance(op, GetOp)])
-        read: list[dict[str, Any]] = []
-        results = [self._read(on, op, (got, vectors), read) for op in operations]
-        puts = {(tuple(op.namespace), op.key): op for op in operations if isinstance(op, PutOp)}
-        self._renew(on, [each for each in read if (namespace_of(each), each["key"]) not in puts])
-        for some in _parts(list(puts.values())):
-            self._write(on, some, vectors)
+        branch = self._on_branch()
+        entry_by_key = self._got(branch, [op for op in operations if isinstance(op, GetOp)])
+        entries_read: list[dict[str, Any]] = []
+        results = [
+            self._read(branch, op, (entry_by_key, vectors), entries_read) for op in operations
+        ]
+        put_by_key = {
+            (tuple(op.namespace), op.key): op for op in operations if isinstance(op, PutOp)
+        }
+        self._renew(
+            branch,
+            [
+                entry
+                for entry in entries_read
+                if (namespace_of(entry), entry["key"]) not in put_by_key
+            ],
+        )
+        for put_batch in _parts(list(put_by_key.values())):
+            self._write(branch, put_batch, vectors)
         return results
 
     def on(self, branch: str) -> Day1Store:
@@ -182,8 +193,8 @@ class Day1Store(BaseStore):
         Raises:
             UnknownBranch: it does not exist.
         """
-        on = self._on_branch()
-        return on.branch(branch).merge(on.name)
+        own_branch = self._on_branch()
+        return own_branch.branch(branch).merge(own_branch.name)
 
     def blame(self, namespace: Namespace, key: str) -> RowBlame:
         """Tell who gave an item its present value, and when.
@@ -195,11 +206,11 @@ class Day1Store(BaseStore):
         Raises:
             NotFound: there is no such item.
         """
-        on = self._on_branch()
-        entry = on.get(key, space=labels(self._name, namespace))
+        branch = self._on_branch()
+        entry = branch.get(key, space=labels(self._name, namespace))
         if entry is None:
             raise errors.NotFound(f"There is no item {key!r} in {namespace!r}.", key=key)
-        return on.blame(entry.id)
+        return branch.blame(entry.id)
 
     def sweep_ttl(self) -> int:
         """Remove the expired items of this store in one commit; no answer shows them anyway.
@@ -207,11 +218,11 @@ class Day1Store(BaseStore):
         Returns:
             The number of removed items.
         """
-        under = labels(self._name, ())
-        return len(self._call(self._on_branch(), "entry_sweep", under=under)["ids"])
+        root_labels = labels(self._name, ())
+        return len(self._call(self._on_branch(), "entry_sweep", under=root_labels)["ids"])
 
     def start_ttl_sweeper(self, sweep_interval_minutes: int | None = None) -> Future[None]:  # noqa: ARG002 - LangGraph gives it
-        """Start nothing: an expired item is in no answer, so nothing has to sweep.
+        """Do nothing: expired items are in no answer, so no sweeper is needed.
 
         Args:
             sweep_interval_minutes: not used.
@@ -219,12 +230,12 @@ class Day1Store(BaseStore):
         Returns:
             A future that is done.
         """
-        done: Future[None] = Future()
-        done.set_result(None)
-        return done
+        finished_future: Future[None] = Future()
+        finished_future.set_result(None)
+        return finished_future
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - LangGraph gives it
-        """Stop nothing: see `start_ttl_sweeper`.
+        """Do nothing, since no sweeper runs: see `start_ttl_sweeper`.
 
         Args:
             timeout: not used.
@@ -250,17 +261,17 @@ class Day1Store(BaseStore):
     def _like(
         self, branch: str | Callable[[], str | None] | None, at: datetime | str | None
     ) -> Day1Store:
-        other = Day1Store(
+        store_copy = Day1Store(
             self._memory, name=self._name, branch=branch, index=self.index_config,
             ttl=self.ttl_config,
         )  # fmt: skip
-        other._at = at
-        return other
+        store_copy._at = at
+        return store_copy
 
     def _on_branch(self) -> day1.Branch:
         """Return the branch of this operation."""
-        name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if name is None else self._memory.branch(name)
+        branch_name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if branch_name is None else self._memory.branch(branch_name)
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation; make the branch of this store if it is missing."""
@@ -274,14 +285,14 @@ class Day1Store(BaseStore):
         return on.call(operation, **arguments)
 
     def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Any]:
-        """Get the entries of all gets together."""
-        wanted = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
-        found: dict[tuple[Namespace, str], Any] = {}
-        for some in _parts(wanted):
-            keys = [place(self._name, *each) for each in some]
-            answer = self._call(on, "entry_get", keys=keys, at=self._at)
-            found |= dict(zip(some, answer["entries"], strict=True))
-        return found
+        """Read the entries of all get operations with as few calls as possible."""
+        unique_keys = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
+        entry_by_key: dict[tuple[Namespace, str], Any] = {}
+        for key_batch in _parts(unique_keys):
+            entry_places = [place(self._name, *namespaced_key) for namespaced_key in key_batch]
+            answer = self._call(on, "entry_get", keys=entry_places, at=self._at)
+            entry_by_key |= dict(zip(key_batch, answer["entries"], strict=True))
+        return entry_by_key
 
     def _read(
         self,
@@ -291,19 +302,19 @@ class Day1Store(BaseStore):
         read: list[dict[str, Any]],
     ) -> Result:
         """Return the result of an operation; add the entries that it renews to `read`."""
-        got, vectors = known
+        entry_by_key, vectors = known
         match op:
             case GetOp():
-                entry = got.get((tuple(op.namespace), op.key))
+                entry = entry_by_key.get((tuple(op.namespace), op.key))
                 read += [entry] if entry is not None and op.refresh_ttl else []
                 return None if entry is None else item_of(entry)
             case SearchOp():
-                found = self._searched(on, op, vectors.queries.get(op.query or ""))
-                read += found if op.refresh_ttl else []
-                return [found_item(entry) for entry in found]
+                found_entries = self._searched(on, op, vectors.queries.get(op.query or ""))
+                read += found_entries if op.refresh_ttl else []
+                return [found_item(entry) for entry in found_entries]
             case ListNamespacesOp():
-                root = labels(self._name, ())
-                answer = self._call(on, "entry_spaces", under=root, at=self._at)
+                root_labels = labels(self._name, ())
+                answer = self._call(on, "entry_spaces", under=root_labels, at=self._at)
                 return listed(map(namespace_of, answer["spaces"]), op)
             case PutOp():
                 return None
@@ -311,17 +322,23 @@ class Day1Store(BaseStore):
                 raise ValueError(f"Unknown operation type: {type(op)}")
 
     def _renew(self, on: day1.Branch, read: Sequence[dict[str, Any]]) -> None:
-        """Give the entries that were read their time to live anew, in one commit."""
+        """Restart the time to live of the entries that were read, in one commit."""
         # Without the setting a read renews nothing, as in LangGraph's SqliteStore.
-        renews = (self.ttl_config or {}).get("refresh_on_read", False)
-        if self._at is not None or not renews or not any(entry.get("expires_at") for entry in read):
+        renews_on_read = (self.ttl_config or {}).get("refresh_on_read", False)
+        if (
+            self._at is not None
+            or not renews_on_read
+            or not any(entry.get("expires_at") for entry in read)
+        ):
             return
         now = datetime.now(UTC)
-        changes = {entry["id"]: renewal(entry, now) for entry in read}
-        for some in _parts([change for change in changes.values() if change is not None]):
+        change_by_id = {entry["id"]: renewal(entry, now) for entry in read}
+        for change_batch in _parts(
+            [change for change in change_by_id.values() if change is not None]
+        ):
             # Who may only read renews nothing, and so does who reads what is removed meanwhile.
             with suppress(errors.NotFound, errors.Refused, errors.BranchClosed):
-                self._call(on, "rows_apply", changes=some, reason="read")
+                self._call(on, "rows_apply", changes=change_batch, reason="read")
 
     def _searched(
         self, on: day1.Branch, op: SearchOp, vector: Vector | None
@@ -335,29 +352,34 @@ class Day1Store(BaseStore):
             arguments |= {"query": op.query or None, "wait": bool(op.query)}
         elif any(vector):  # else it has no direction, and nothing is nearer than another
             arguments["vector"] = vector
-        found: list[dict[str, Any]] = []
-        while len(found) < op.limit:
-            most, offset = min(_MOST, op.limit - len(found)), op.offset + len(found)
-            answer = self._call(on, "entry_find", limit=most, offset=offset, **arguments)
-            found += answer["entries"]
-            if len(answer["entries"]) < most:
+        found_entries: list[dict[str, Any]] = []
+        while len(found_entries) < op.limit:
+            page_limit, offset = (
+                min(_MOST, op.limit - len(found_entries)),
+                op.offset + len(found_entries),
+            )
+            page = self._call(on, "entry_find", limit=page_limit, offset=offset, **arguments)
+            found_entries += page["entries"]
+            if len(page["entries"]) < page_limit:
                 break
-        return found
+        return found_entries
 
     def _write(self, on: day1.Branch, ops: Sequence[PutOp], vectors: Vectors) -> None:
         """Put and delete items in one commit."""
         if self._at is not None:
-            raise errors.Refused("This is the store as it was: write to the store itself.")
-        new = [self._new_entry(op, vectors) for op in ops if op.value is not None]
-        gone = [place(self._name, op.namespace, op.key) for op in ops if op.value is None]
-        if new and gone:
-            changes = [{"action": "set", **entry} for entry in new]
-            changes += [{"action": "delete", **each} for each in gone]
+            raise errors.Refused(
+                "This store shows a past state and cannot be written: write to the present store."
+            )
+        new_entries = [self._new_entry(op, vectors) for op in ops if op.value is not None]
+        removed_places = [place(self._name, op.namespace, op.key) for op in ops if op.value is None]
+        if new_entries and removed_places:
+            changes = [{"action": "set", **entry} for entry in new_entries]
+            changes += [{"action": "delete", **removed_place} for removed_place in removed_places]
             self._call(on, "rows_apply", changes=changes)
-        elif new:
-            self._call(on, "entry_put", entries=new)
+        elif new_entries:
+            self._call(on, "entry_put", entries=new_entries)
         else:
-            self._call(on, "entry_remove", keys=gone)
+            self._call(on, "entry_remove", keys=removed_places)
 
     def _new_entry(self, op: PutOp, vectors: Vectors) -> dict[str, Any]:
         entry = new_entry(self._name, op, self._fields)
@@ -373,4 +395,4 @@ def _validated(ops: Iterable[Op]) -> list[Op]:
 
 
 def _parts(values: list[T]) -> Iterable[list[T]]:
-    return (values[start : start + _MOST] for start in range(0, len(values), _MOST))
+    return (values[part_start : part_start + _MOST] for part_start in range(0, len(values), _MOST))

@@ -1,4 +1,4 @@
-"""The conversation of a session: calls on the memory, each on the branch that is meant."""
+"""The conversation of a session, read and written on the branches of a memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Conversation:
     def __init__(
         self, memory: day1.Branch, session_id: str, name: str, branch: BranchOfCall
     ) -> None:
-        """Name the conversation; nothing is asked."""
+        """Keep the memory and ids of the conversation; call nothing yet."""
         self._memory = memory
         self._branch = branch
         self._at: dict[str, Any] = {"key": session_id, "space": ["openai", name]}
@@ -44,16 +44,16 @@ class Conversation:
         self._title = session_id.strip()[:_MOST_TITLE] or None
 
     def on(self, branch_id: str) -> day1.Branch:
-        """Return the branch of the memory that a branch of the session is."""
+        """Return the memory branch that stores a branch of the session."""
         if branch_id != FIRST:
             return self._memory.branch(f"{self._forks}{branch_id}")
-        name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if name is None else self._memory.branch(name)
+        branch_name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if branch_name is None else self._memory.branch(branch_name)
 
     def messages(self, on: day1.Branch, limit: int | None = None) -> list[Message]:
-        """Read the newest messages, in their order; a limit below 0 means all."""
-        most = limit if limit is not None and 0 < limit <= _MOST_LIMIT else None
-        messages: list[Message] = self._call(on, "message_list", limit=most)["messages"]
+        """Read the newest messages, oldest first; without a limit, or below 1, read all."""
+        message_limit = limit if limit is not None and 0 < limit <= _MOST_LIMIT else None
+        messages: list[Message] = self._call(on, "message_list", limit=message_limit)["messages"]
         return messages
 
     def append(self, on: day1.Branch, messages: Sequence[Message]) -> None:
@@ -63,10 +63,10 @@ class Conversation:
     def pop(self, on: day1.Branch) -> Item | None:
         """Remove the last message and return its item; return None from an empty conversation."""
         while messages := self.messages(on, 1):
-            (last,) = messages
+            (last_message,) = messages
             # Nothing is removed if somebody added or removed an item meanwhile.
-            if self._call(on, "message_remove", last=last["id"])["ids"]:
-                return item_of(last)
+            if self._call(on, "message_remove", last=last_message["id"])["ids"]:
+                return item_of(last_message)
         return None
 
     def clear(self, on: day1.Branch) -> None:
@@ -74,7 +74,7 @@ class Conversation:
         self._call(on, "message_remove")
 
     def require(self, branch_id: str) -> None:
-        """Refuse a branch of the session that does not exist.
+        """Raise an error if the session has no such branch.
 
         Raises:
             ValueError: it does not exist.
@@ -85,7 +85,7 @@ class Conversation:
             raise ValueError(f"Branch {branch_id!r} does not exist") from exc
 
     def fork(self, on: day1.Branch, turn: int, branch_id: str) -> None:
-        """Make a branch of the session that ends before a turn.
+        """Create a branch of the session with the messages before a turn.
 
         Raises:
             ValueError: there is no such turn, or the id is taken or does not fit.
@@ -93,51 +93,63 @@ class Conversation:
         if branch_id == FIRST:
             raise _used(branch_id)
         messages = self.messages(on)
-        begins = next((message for number, message, _ in turns(messages) if number == turn), None)
-        if begins is None:
+        turn_message = next(
+            (message for turn_number, message, _ in turns(messages) if turn_number == turn), None
+        )
+        if turn_message is None:
             raise ValueError(f"Turn {turn} does not contain a user message in branch {on.name!r}")
-        kept = messages[: messages.index(begins)]
-        then = (datetime.fromisoformat(begins["created_at"]) - _JUST_BEFORE).isoformat()
-        is_past = self._call(on, "message_list", at=then)["messages"] == kept
+        messages_before = messages[: messages.index(turn_message)]
+        just_before = (
+            datetime.fromisoformat(turn_message["created_at"]) - _JUST_BEFORE
+        ).isoformat()
+        has_past_state = (
+            self._call(on, "message_list", at=just_before)["messages"] == messages_before
+        )
         try:
-            made = self._memory.create_branch(
-                f"{self._forks}{branch_id}", source=on.name, at=then if is_past else None
+            new_branch = self._memory.create_branch(
+                f"{self._forks}{branch_id}",
+                source=on.name,
+                at=just_before if has_past_state else None,
             )
         except errors.BranchExists as exc:
             raise _used(branch_id) from exc
         except errors.InvalidRequest as exc:
             raise ValueError(str(exc)) from exc
-        if not is_past:
-            self._call(made, "message_remove", after=kept[-1]["id"] if kept else None)
+        if not has_past_state:
+            self._call(
+                new_branch,
+                "message_remove",
+                after=messages_before[-1]["id"] if messages_before else None,
+            )
 
     def delete(self, branch_id: str) -> None:
         """Delete a branch of the session, with what was not merged."""
         self.on(branch_id).drop(force=True)
 
     def branches(self, current: str) -> list[dict[str, Any]]:
-        """Describe the branches of the session, the first one first, then the oldest."""
-        created_at = {
-            item.branch_name.removeprefix(self._forks): item.created_at
-            for item in self._memory.branches()
-            if item.branch_name.startswith(self._forks)
+        """Describe the branches of the session: `main`, then the others, oldest first."""
+        created_at_by_id = {
+            branch.branch_name.removeprefix(self._forks): branch.created_at
+            for branch in self._memory.branches()
+            if branch.branch_name.startswith(self._forks)
         }
-        described = []
-        for branch_id in (FIRST, *created_at):
+        branch_documents = []
+        for branch_id in (FIRST, *created_at_by_id):
             messages = self.messages(self.on(branch_id))
-            began = messages[0]["created_at"] if messages else None
-            described.append(
+            first_message_at = messages[0]["created_at"] if messages else None
+            branch_documents.append(
                 {
                     "branch_id": branch_id,
                     "message_count": len(messages),
                     "user_turns": sum(1 for _ in turns(messages)),
                     "is_current": branch_id == current,
-                    "created_at": created_at.get(branch_id, began),
+                    "created_at": created_at_by_id.get(branch_id, first_message_at),
                 }
             )
-        return described
+        return branch_documents
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation; make the branch that the session begins on if it is missing."""
+        """Call an operation; create the session's first branch if it is missing."""
         try:
             return on.call(operation, **self._at, **arguments)
         except errors.UnknownBranch:
@@ -150,12 +162,12 @@ class Conversation:
 
 def turns(messages: Sequence[Message]) -> Iterator[tuple[int, Message, Item]]:
     """Yield the user's messages with their numbers, from 1, and their items."""
-    number = 0
+    turn_number = 0
     for message in messages:
         item = item_of(message)
         if is_user_turn(item):
-            number += 1
-            yield number, message, item
+            turn_number += 1
+            yield turn_number, message, item
 
 
 def described_turn(
@@ -177,7 +189,7 @@ def _used(branch_id: str) -> ValueError:
 
 
 def _plain(text: str) -> str:
-    """Return a text as a part of a branch's name: itself if it can be one, else its hash."""
+    """Return a text if a branch name can contain it, else its hash."""
     if _PLAIN.fullmatch(text):
         return text
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASHED]

@@ -14,7 +14,7 @@ _ROLES_OF_DAY1: Final = {**_ROLES, "developer": "system"}
 _MOST_TEXT: Final = 32_768
 _CUT: Final = "…"
 _UNREAD: Final = frozenset({"id", "call_id", "status", "type", "encrypted_content"})
-"""Keys whose values are not part of the text that search finds."""
+"""Keys whose values search does not read."""
 
 
 def message_of(item: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _check_keys(value: Any) -> None:
 
 def _refused(why: str) -> errors.InvalidRequest:
     return errors.InvalidRequest(
-        f"An item of a session must be a JSON object, and one is not ({why}): nothing was added."
+        f"An item is not a JSON object ({why}), so nothing was added: correct it and add all again."
     )
 
 
@@ -115,7 +115,7 @@ def _lines(value: Any, path: str) -> Iterator[str]:
         for key, part in value.items():
             yield from _lines(part, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
-        for number, part in enumerate(value):
-            yield from _lines(part, f"{path}[{number}]")
+        for index, part in enumerate(value):
+            yield from _lines(part, f"{path}[{index}]")
     elif value is not None and value != "":
         yield f"{path}: {value}"

@@ -72,8 +72,8 @@ class Day1Session:
             if session_settings is None
             else coerce_session_settings(session_settings)
         )
-        at, self._owned = connected(memory)
-        self._conversation = Conversation(at, session_id, name, branch)
+        memory_branch, self._owned = connected(memory)
+        self._conversation = Conversation(memory_branch, session_id, name, branch)
         self._current = FIRST
         self._closed = False
 
@@ -91,11 +91,11 @@ class Day1Session:
             ValueError: the session has no such branch.
             HandleClosed: the session is closed.
         """
-        count = resolve_session_limit(limit, self.session_settings)
-        on = self._on(branch_id)
-        if count == 0:
+        item_limit = resolve_session_limit(limit, self.session_settings)
+        branch = self._on(branch_id)
+        if item_limit == 0:
             return []
-        messages = await asyncio.to_thread(self._conversation.messages, on, count)
+        messages = await asyncio.to_thread(self._conversation.messages, branch, item_limit)
         return [_typed(item_of(message)) for message in messages]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -109,11 +109,11 @@ class Day1Session:
             ValueTooLarge: an item has more than 1,048,576 characters as JSON.
             HandleClosed: the session is closed.
         """
-        on = self._on(None)
+        branch = self._on(None)
         if not items:
             return
         messages = [message_of(item) for item in items]
-        await finished(self._conversation.append, on, messages)
+        await finished(self._conversation.append, branch, messages)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the newest item in a commit and return it; return None from an empty session.
@@ -171,10 +171,10 @@ class Day1Session:
         Raises:
             ValueError: no user's message has the text, or the name is taken or does not fit.
         """
-        turns = await self.find_turns_by_content(search_term)
-        if not turns:
+        matching_turns = await self.find_turns_by_content(search_term)
+        if not matching_turns:
             raise ValueError(f"No user turns found containing '{search_term}'")
-        return await self.create_branch_from_turn(turns[0]["turn"], branch_name)
+        return await self.create_branch_from_turn(matching_turns[0]["turn"], branch_name)
 
     async def switch_to_branch(self, branch_id: str) -> None:
         """Read and write another branch from now on.
@@ -233,12 +233,12 @@ class Day1Session:
             `can_branch`.
         """
         messages = await asyncio.to_thread(self._conversation.messages, self._on(branch_id))
-        return [described_turn(*each, _PREVIEW) for each in turns(messages)]
+        return [described_turn(*turn, _PREVIEW) for turn in turns(messages)]
 
     async def find_turns_by_content(
         self, search_term: str, branch_id: str | None = None
     ) -> list[dict[str, Any]]:
-        """List the user's messages of a branch that have a text; the case of ASCII does not count.
+        """List the user's messages that contain a text; the case of ASCII letters is ignored.
 
         Args:
             search_term: the text.
@@ -248,11 +248,11 @@ class Day1Session:
             As `get_conversation_turns`, with whole contents.
         """
         messages = await asyncio.to_thread(self._conversation.messages, self._on(branch_id))
-        sought = _folded(search_term)
+        folded_term = _folded(search_term)
         return [
-            described_turn(number, message, item)
-            for number, message, item in turns(messages)
-            if any(sought in _folded(text) for text in texts_of(item.get("content")))
+            described_turn(turn_number, message, item)
+            for turn_number, message, item in turns(messages)
+            if any(folded_term in _folded(text) for text in texts_of(item.get("content")))
         ]
 
     @property
@@ -275,13 +275,13 @@ class Day1Session:
         self.close()
 
     def _on(self, branch_id: str | None) -> day1.Branch:
-        """Return the branch of the memory that an operation is about.
+        """Return the memory branch that stores a branch of the session; default: the current one.
 
         Raises:
             HandleClosed: the session is closed.
         """
         if self._closed:
-            raise errors.HandleClosed("This session is closed: make another one.")
+            raise errors.HandleClosed("This session is closed: create a new one.")
         return self._conversation.on(self._current if branch_id is None else branch_id)
 
 
@@ -291,5 +291,5 @@ def _folded(text: str) -> bytes:
 
 
 def _typed(item: Item) -> TResponseInputItem:
-    typed: Any = item
-    return typed  # type: ignore[no-any-return]  # as it was added
+    typed_item: Any = item
+    return typed_item  # type: ignore[no-any-return]  # as it was added

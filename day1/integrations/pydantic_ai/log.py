@@ -1,4 +1,4 @@
-"""The log of a store of conversations: calls on the memory, each on the branch that is meant."""
+"""The log of a store of conversations, read and written on a branch of a memory."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from day1.integrations.pydantic_ai.messages import entries_of, message_of, recor
 _KIND: Final = "pydantic-ai"
 _ABSENT: Final = "none"
 _ENDS: Final = ["head_id", "branches"]
-"""The members of a record that name entries of the log."""
+"""The fields of a record that hold ids of entries."""
 _MOST_ID: Final = 1_024
 _UNFIT: Final = re.compile("[\0\ud800-\udfff]")
 _MOST_SCOPE: Final = 16
-"""Characters of a scope that always fit the name of a space, however they are written there."""
+"""Maximum length of a scope that fits a space's name, whatever characters it has."""
 _PLAIN: Final = re.compile(r"[\x21-\x7e]{1,64}")
 _PAGE: Final = 1_000
 _MOST_MESSAGES: Final = 10_000
@@ -41,14 +41,14 @@ class Log:
     """
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
-        """Name the log; nothing is asked."""
+        """Keep the memory, name and branch of the log; call nothing yet."""
         self._memory, self._branch = memory, branch
         self._space = [_KIND, name]
 
     def on(self) -> day1.Branch:
-        """Return the branch of the memory that an operation is about."""
-        name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if name is None else self._memory.branch(name)
+        """Return the memory branch that a call reads and writes now."""
+        branch_name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if branch_name is None else self._memory.branch(branch_name)
 
     def record(self, on: day1.Branch, conversation_id: str) -> ConversationRecord | None:
         """Read the record of a conversation, or return None if it has no record."""
@@ -58,11 +58,11 @@ class Log:
     def records(
         self, on: day1.Branch, scope: str | None, limit: int | None
     ) -> list[ConversationRecord]:
-        """Read the records, those that were saved last first."""
+        """Read the records, last saved first."""
         if scope is not None and _UNFIT.search(scope):
             return []  # no record has it
-        where = None if scope is None else {"scope": scope}
-        records = [record_of(entry) for entry in self._entries(on, where)]
+        condition = None if scope is None else {"scope": scope}
+        records = [record_of(entry) for entry in self._entries(on, condition)]
         records.reverse()  # of those that were saved at one time, the first one is first
         return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
 
@@ -81,17 +81,17 @@ class Log:
         conversation_id = record.conversation_id
         entry = self._entry(on, conversation_id)
         self._check(entry, conversation_id, expected_revision)
-        put = {
+        record_change = {
             "action": "set",
             **self._place(conversation_id),
             "value": value_of(record),
             "text": conversation_id if conversation_id.strip() else _KIND,
             "expect_revision": _ABSENT if entry is None else entry["revision"],
         }
-        self._apply(on, conversation_id, [*self._said(record, new_entries), put])
+        self._apply(on, conversation_id, [*self._said(record, new_entries), record_change])
 
     def delete(self, on: day1.Branch, conversation_id: str, expected_revision: str) -> None:
-        """Remove a record, and the entries that only it leads to, in one commit.
+        """Remove a record, and the entries that no other record reaches, in one commit.
 
         Raises:
             ConversationConflict: another record is there, or none.
@@ -101,16 +101,18 @@ class Log:
         if entry is None:
             raise ConversationConflict(conversation_id)
         record = record_of(entry)
-        place = self._place(conversation_id)
-        ends = [each for each in (record.head_id, *record.branches) if each is not None]
+        record_place = self._place(conversation_id)
+        end_ids = [
+            entry_id for entry_id in (record.head_id, *record.branches) if entry_id is not None
+        ]
         changes = [
-            {"action": "delete", **place, "expect_revision": entry["revision"]},
+            {"action": "delete", **record_place, "expect_revision": entry["revision"]},
             {
                 "action": "unsay",
                 "key": conversation_id,
                 "space": self._space_of(record.scope),
                 "log": self._space,
-                "ends": ends,
+                "ends": end_ids,
                 "named_at": _ENDS,
             },
         ]
@@ -119,7 +121,7 @@ class Log:
     def history(
         self, on: day1.Branch, head_id: str | None, limit: int | None
     ) -> list[ConversationEntry]:
-        """Read an entry and those before it, or only the last ones of them.
+        """Read an entry and the entries before it, or only the last `limit` of them.
 
         Raises:
             KeyError: an entry is not in the log.
@@ -128,10 +130,12 @@ class Log:
             return []
         if not _fits(head_id):
             raise KeyError(head_id)
-        most = limit if limit is not None and limit <= _MOST_LIMIT else None
-        at = {"key": head_id, "space": self._space}
+        entry_limit = limit if limit is not None and limit <= _MOST_LIMIT else None
+        entry_place = {"key": head_id, "space": self._space}
         try:
-            return entries_of(self._call(on, "message_chain", **at, limit=most)["messages"])
+            return entries_of(
+                self._call(on, "message_chain", **entry_place, limit=entry_limit)["messages"]
+            )
         except errors.UnknownBranch:
             raise
         except errors.NotFound as exc:
@@ -140,18 +144,18 @@ class Log:
     def _said(
         self, record: ConversationRecord, entries: Sequence[ConversationEntry]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the changes that add entries, and make sure that the newest one is there."""
-        at = {
+        """Yield the changes that add entries and check that the record's head entry exists."""
+        common_fields = {
             "action": "say",
             "key": record.conversation_id,
             "space": self._space_of(record.scope),
             "log": self._space,
         }
-        for line in _lines(entries):
-            messages = [message_of(entry) for entry in line]
-            yield {**at, "after": line[0].parent_id, "messages": messages}
+        for entry_chain in _lines(entries):
+            messages = [message_of(entry) for entry in entry_chain]
+            yield {**common_fields, "after": entry_chain[0].parent_id, "messages": messages}
         if record.head_id is not None and record.head_id not in {entry.id for entry in entries}:
-            yield {**at, "after": record.head_id, "messages": []}
+            yield {**common_fields, "after": record.head_id, "messages": []}
 
     def _apply(self, on: day1.Branch, conversation_id: str, changes: list[dict[str, Any]]) -> None:
         try:
@@ -164,7 +168,7 @@ class Log:
     def _check(
         self, entry: dict[str, Any] | None, conversation_id: str, expected_revision: str | None
     ) -> None:
-        """Refuse a change of a record that its writer did not read."""
+        """Refuse a change if the record is not at the revision that the writer expects."""
         # What is read here is compared again under the lock of the branch.
         revision = None if entry is None else record_of(entry).revision
         if revision != expected_revision:
@@ -173,27 +177,27 @@ class Log:
     def _entry(self, on: day1.Branch, conversation_id: str) -> dict[str, Any] | None:
         if not _fits(conversation_id):
             return None
-        keys = [self._place(conversation_id)]
-        entry: dict[str, Any] | None = self._call(on, "entry_get", keys=keys)["entries"][0]
+        entry_places = [self._place(conversation_id)]
+        entry: dict[str, Any] | None = self._call(on, "entry_get", keys=entry_places)["entries"][0]
         return entry
 
     def _entries(self, on: day1.Branch, where: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Read the entries of all records, the newest first."""
         entry_by_id: dict[str, dict[str, Any]] = {}
-        offset, total = 0, 1
-        while offset < total:
+        offset, entry_count = 0, 1
+        while offset < entry_count:
             page = self._call(
                 on, "entry_find", under=self._space, where=where, limit=_PAGE, offset=offset
             )
             entry_by_id |= {entry["id"]: entry for entry in page["entries"]}
-            offset, total = offset + _PAGE, page["total"]
+            offset, entry_count = offset + _PAGE, page["total"]
         return [*entry_by_id.values()]
 
     def _place(self, conversation_id: str) -> dict[str, Any]:
         return {"key": conversation_id, "space": self._space}
 
     def _space_of(self, scope: str | None) -> list[str]:
-        """Return the space of the messages of a scope; that of a long scope has a hash of it."""
+        """Return the space of the messages of a scope; a long scope is replaced by its hash."""
         if not scope:
             return self._space
         if len(scope) > _MOST_SCOPE and not _PLAIN.fullmatch(scope):
@@ -218,12 +222,14 @@ def _fits(text: str) -> bool:
 
 
 def _lines(entries: Sequence[ConversationEntry]) -> Iterator[list[ConversationEntry]]:
-    """Divide entries into lines, in each of which an entry follows the one before it."""
-    line: list[ConversationEntry] = []
+    """Divide entries into chains, in which each entry is the child of the one before."""
+    entry_chain: list[ConversationEntry] = []
     for entry in entries:
-        if line and (entry.parent_id != line[-1].id or len(line) == _MOST_MESSAGES):
-            yield line
-            line = []
-        line.append(entry)
-    if line:
-        yield line
+        if entry_chain and (
+            entry.parent_id != entry_chain[-1].id or len(entry_chain) == _MOST_MESSAGES
+        ):
+            yield entry_chain
+            entry_chain = []
+        entry_chain.append(entry)
+    if entry_chain:
+        yield entry_chain

@@ -15,41 +15,44 @@ from day1 import errors
 _MOST_TEXT: Final = 32_768
 _CUT: Final = "…"
 _UNREAD: Final = frozenset({"thinking", "compaction"})
-"""Kinds of parts that are no part of the text that search finds."""
+"""Kinds of parts that search does not read."""
 _TOOL: Final = ("tool_name", "args", "content")
 _RECORD: Final = TypeAdapter(ConversationRecord)
 
 
 def message_of(entry: ConversationEntry) -> dict[str, Any]:
-    """Return an entry as `say` of `rows_apply` takes it.
+    """Convert an entry into a message for the change `say` of `rows_apply`.
 
     Raises:
         InvalidRequest: the message is no JSON.
     """
     try:
-        dumped = ModelMessagesTypeAdapter.dump_json([entry.message])[1:-1].decode()
+        message_json = ModelMessagesTypeAdapter.dump_json([entry.message])[1:-1].decode()
     except ValueError as exc:
         raise errors.InvalidRequest(
-            f"A message of the conversation cannot be written as JSON ({exc}): nothing was saved."
+            f"A message cannot be written as JSON ({exc}), so nothing was saved: correct it."
         ) from exc
-    places = json.dumps(entry.id), json.dumps(entry.parent_id)
-    message = json.loads(dumped)
+    id_jsons = json.dumps(entry.id), json.dumps(entry.parent_id)
+    message = json.loads(message_json)
     return {
         "key": entry.id,
         "role": _role(message),
         "content": _text(message),
-        "structure": '{{"id":{},"parent_id":{},"message":{}}}'.format(*places, dumped),
+        "structure": '{{"id":{},"parent_id":{},"message":{}}}'.format(*id_jsons, message_json),
     }
 
 
 def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[ConversationEntry]:
     """Rebuild the entries that messages were made from."""
     # A message whose words a person replaced has no structure any more.
-    kept = [json.loads(each["structure"]) for each in messages if each.get("structure")]
-    dumped = json.dumps([each["message"] for each in kept])
+    documents = [
+        json.loads(message["structure"]) for message in messages if message.get("structure")
+    ]
+    messages_json = json.dumps([document["message"] for document in documents])
+    model_messages = ModelMessagesTypeAdapter.validate_json(messages_json)
     return [
-        ConversationEntry(id=each["id"], parent_id=each["parent_id"], message=message)
-        for each, message in zip(kept, ModelMessagesTypeAdapter.validate_json(dumped), strict=True)
+        ConversationEntry(id=document["id"], parent_id=document["parent_id"], message=message)
+        for document, message in zip(documents, model_messages, strict=True)
     ]
 
 
@@ -63,7 +66,7 @@ def value_of(record: ConversationRecord) -> dict[str, Any]:
         value: dict[str, Any] = _RECORD.dump_python(record, mode="json")
     except ValueError as exc:
         raise errors.InvalidRequest(
-            f"What the conversation carries cannot be written as JSON ({exc}): nothing was saved."
+            f"The conversation's record cannot be written as JSON ({exc}), so nothing was saved."
         ) from exc
     return value
 
@@ -87,39 +90,41 @@ def record_of(entry: Mapping[str, Any]) -> ConversationRecord:
 def _role(message: Mapping[str, Any]) -> str:
     if message["kind"] == "response":
         return "assistant"
-    kinds = {part["part_kind"] for part in message["parts"]}
-    if kinds & {"user-prompt", "speech"}:
+    part_kinds = {part["part_kind"] for part in message["parts"]}
+    if part_kinds & {"user-prompt", "speech"}:
         return "user"
-    if any("tool" in kind or "retry" in kind for kind in kinds):
+    if any("tool" in part_kind or "retry" in part_kind for part_kind in part_kinds):
         return "tool"
-    return "system" if "system-prompt" in kinds else "user"
+    return "system" if "system-prompt" in part_kinds else "user"
 
 
 def _text(message: Mapping[str, Any]) -> str:
     """Return the text that people read and search finds; never empty."""
     parts = message["parts"]
-    lines = [text for part in parts if part["part_kind"] not in _UNREAD for text in _lines(part)]
-    text = "\n".join(lines).replace("\0", "\ufffd")
+    texts = [text for part in parts if part["part_kind"] not in _UNREAD for text in _lines(part)]
+    text = "\n".join(texts).replace("\0", "\ufffd")
     if not text.strip():
         text = ", ".join(dict.fromkeys(part["part_kind"] for part in parts)) or message["kind"]
     return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - len(_CUT)] + _CUT
 
 
 def _lines(part: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts of a part; of a call of a tool and of its result also the tool's name."""
+    """Yield the texts of a message part; for a tool's call or result, one text with its name."""
     if "tool_name" in part:
-        tool_texts = [_readable(part[member]) for member in _TOOL if part.get(member) is not None]
-        yield ": ".join(each if isinstance(each, str) else _json(each) for each in tool_texts)
+        tool_values = [
+            _readable(part[tool_field]) for tool_field in _TOOL if part.get(tool_field) is not None
+        ]
+        yield ": ".join(value if isinstance(value, str) else _json(value) for value in tool_values)
         return
     content = part.get("content", part.get("transcript"))
-    for each in content if isinstance(content, list) else [content]:
-        text = each.get("content") if isinstance(each, dict) else each
+    for piece in content if isinstance(content, list) else [content]:
+        text = piece.get("content") if isinstance(piece, dict) else piece
         if isinstance(text, str):
             yield text
 
 
 def _readable(value: Any) -> Any:
-    """Return JSON with the kind of each file in place of its bytes."""
+    """Return a JSON value with each binary file replaced by its media type."""
     if isinstance(value, dict):
         if value.get("kind") == "binary":
             return value.get("media_type")

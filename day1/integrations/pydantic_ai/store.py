@@ -45,8 +45,8 @@ class Day1ConversationStore(ConversationStore):
                 is called at each operation; it is made when it is first used. Default, also if the
                 function returns None: that of `memory`.
         """
-        at, self._owned = connected(memory)
-        self._log = Log(at, name, branch)
+        memory_branch, self._owned = connected(memory)
+        self._log = Log(memory_branch, name, branch)
         self._closed = False
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
@@ -66,7 +66,7 @@ class Day1ConversationStore(ConversationStore):
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
-        """Read the records, those that were saved last first.
+        """Read the records, last saved first.
 
         Args:
             scope: only those that were saved with this scope.
@@ -102,7 +102,7 @@ class Day1ConversationStore(ConversationStore):
         await finished(self._log.write, self._on(), record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        """Delete a record and the entries that only it leads to in one commit; history keeps them.
+        """Delete a record and the entries that only it reaches, in one commit; history keeps them.
 
         Args:
             conversation_id: the conversation.
@@ -132,7 +132,7 @@ class Day1ConversationStore(ConversationStore):
     async def read_history(
         self, head_id: str | None, *, limit: int | None = None
     ) -> list[ConversationEntry]:
-        """Read the entries from the first one up to another, without removed and redacted ones.
+        """Read the entries from the first up to `head_id`, without removed and redacted ones.
 
         Args:
             head_id: the id of the last entry; None: there are no entries.
@@ -164,11 +164,11 @@ class Day1ConversationStore(ConversationStore):
         self.close()
 
     def _on(self) -> day1.Branch:
-        """Return the branch of the memory that an operation is about.
+        """Return the memory branch that a call reads and writes now.
 
         Raises:
             HandleClosed: the store is closed.
         """
         if self._closed:
-            raise errors.HandleClosed("This store is closed: make another one.")
+            raise errors.HandleClosed("This store is closed: create a new one.")
         return self._log.on()

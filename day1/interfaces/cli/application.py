@@ -37,21 +37,21 @@ class Stores(Protocol):
         """Make a store where there is none; return whether one was made."""
 
     def refuse_anothers(self, folder: Path) -> None:
-        """Refuse the folder of a store that another user made."""
+        """Raise an error if another user made the store in the folder."""
 
     def open_with_mask(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
-        """Open the rows once more, through a mask that no later redaction changes."""
+        """Open the store's rows a second time, with a fixed mask of redactions."""
 
     def open_copy_target(
         self, settings: Settings, source: Repository
     ) -> AbstractContextManager[Repository]:
-        """Open the store that the settings name, as a copy of `source` that is filled next."""
+        """Open the empty store that the settings name, to copy `source` into it."""
 
     def place_of(self, store: OpenStore) -> StoreLocation:
-        """Measure what `day1 doctor` reports about a store's folder, disk and files."""
+        """Measure a store's folder, disk and files for `day1 doctor`."""
 
     def point(self, settings: Settings) -> KillPoint:
-        """Make the function that kills the process at the point that a test named."""
+        """Make the function that kills the process at a point that a test chose."""
 
     def prime_renewer(self, store: OpenStore) -> PrimeRenewer:
         """Make the renewer of an open store's saved primes."""

@@ -20,7 +20,7 @@ WHOLE: Final = "*"
 _ESCAPE: Final = b"\x1b"
 _REST_S: Final = 0.05
 _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
-"""Cells that hold text, which a person may write anew in an editor."""
+"""Cells that hold text, which a person may edit in an editor."""
 
 AskedConflict = Mapping[str, Any]
 ChoiceDocument = dict[str, Any]
@@ -28,17 +28,21 @@ ChoiceDocument = dict[str, Any]
 
 def show_conflict(screen: Screen, conflict: AskedConflict, source: str, target: str) -> None:
     """Show both sides of a conflict, with the words that differ in colour."""
-    cell = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
-    reason_by_conflict = {"delete_modify": "changed on one side, removed on the other"}
-    reason = reason_by_conflict.get(conflict["reason"], conflict["reason"].replace("_", " "))
-    screen.line(("conflict ", "warn"), (short(conflict["id"]), "commit"), f" {cell}: {reason}")
+    cell_label = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
+    phrase_by_reason = {"delete_modify": "changed on one side, removed on the other"}
+    reason_phrase = phrase_by_reason.get(conflict["reason"], conflict["reason"].replace("_", " "))
+    screen.line(
+        ("conflict ", "warn"), (short(conflict["id"]), "commit"), f" {cell_label}: {reason_phrase}"
+    )
     label_width = max(len(source), len(target)) + 1
-    ours, theirs = conflict["target"], conflict["source"]
-    screen.line(f"    {target + ':':<{label_width}} ", _side(ours))
-    if ours and theirs:
-        screen.line(f"    {source + ':':<{label_width}} ", *words(screen, ours, theirs))
+    target_value, source_value = conflict["target"], conflict["source"]
+    screen.line(f"    {target + ':':<{label_width}} ", _side(target_value))
+    if target_value and source_value:
+        screen.line(
+            f"    {source + ':':<{label_width}} ", *words(screen, target_value, source_value)
+        )
     else:
-        screen.line(f"    {source + ':':<{label_width}} ", _side(theirs))
+        screen.line(f"    {source + ':':<{label_width}} ", _side(source_value))
 
 
 def _side(value: str) -> Part:
@@ -52,40 +56,49 @@ def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> Ch
         Refused: the person pressed `q`.
     """
     show_conflict(screen, conflict, source, target)
-    keys = {"o": f"[o]urs ({target})", "t": f"[t]heirs ({source})", "s": "[s]kip", "q": "[q]uit"}
+    label_by_key = {
+        "o": f"[o]urs ({target})",
+        "t": f"[t]heirs ({source})",
+        "s": "[s]kip",
+        "q": "[q]uit",
+    }
     if conflict["cell"] in _TEXTS:
-        keys = {**keys, "e": "[e]dit"}
+        label_by_key = {**label_by_key, "e": "[e]dit"}
     while True:
         screen.line(
-            ("  " + "  ".join(keys[key] for key in sorted(keys, key="otesq".index)), "bold")
+            (
+                "  "
+                + "  ".join(label_by_key[key] for key in sorted(label_by_key, key="otesq".index)),
+                "bold",
+            )
         )
         key = _key()
-        if key not in keys:
+        if key not in label_by_key:
             continue
         if key == "q":
-            raise Refused("Nothing was merged.")
+            raise Refused("You pressed q, so nothing was merged.")
         if key == "e":
-            text = _edited(conflict, source, target)
-            if text is None:
+            edited_text = _edited(conflict, source, target)
+            if edited_text is None:
                 continue
-            screen.line("  = ", (one_spaced(text), "added"))
-            return decision(conflict, "value", {conflict["cell"]: text})
+            screen.line("  = ", (one_spaced(edited_text), "added"))
+            return decision(conflict, "value", {conflict["cell"]: edited_text})
         screen.line("  = ", {"o": "ours", "t": "theirs", "s": "held"}[key])
         return None if key == "s" else decision(conflict, {"o": "ours", "t": "theirs"}[key])
 
 
 def _key() -> str:
     """Read one key without showing it. Keys typed early count; `click.getchar` would drop them."""
-    terminal = sys.stdin.fileno()
-    settings = termios.tcgetattr(terminal)
-    tty.setcbreak(terminal, termios.TCSANOW)
+    stdin_fd = sys.stdin.fileno()
+    terminal_settings = termios.tcgetattr(stdin_fd)
+    tty.setcbreak(stdin_fd, termios.TCSANOW)
     try:
-        key = os.read(terminal, 1)
+        key = os.read(stdin_fd, 1)
         if key == _ESCAPE:  # an arrow key, for example, sends letters that are not answers
-            while select.select([terminal], [], [], _REST_S)[0] and os.read(terminal, 32):
+            while select.select([stdin_fd], [], [], _REST_S)[0] and os.read(stdin_fd, 32):
                 pass
     finally:
-        termios.tcsetattr(terminal, termios.TCSANOW, settings)
+        termios.tcsetattr(stdin_fd, termios.TCSANOW, terminal_settings)
     if not key:
         raise click.Abort
     return key.decode(errors="replace").lower()
@@ -95,19 +108,19 @@ def decision(
     conflict: AskedConflict, take: str, value: Mapping[str, Any] | None = None
 ) -> ChoiceDocument:
     """Return a decision of a conflict in the form that operations take."""
-    made: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
-    return made if value is None else {**made, "value": dict(value)}
+    choice: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
+    return choice if value is None else {**choice, "value": dict(value)}
 
 
 def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:
-    """Have a person write the cell in an editor; None if it is empty or still has the marks."""
+    """Let a person write the cell in an editor; None if it is empty or has conflict marks left."""
     marked_text = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
     )
-    text = click.edit(marked_text)
-    if text is None or not text.strip():
+    edited_text = click.edit(marked_text)
+    if edited_text is None or not edited_text.strip():
         return None
     marks = ("<<<<<<< ", ">>>>>>> ")
-    if any(line.startswith(marks) or line == "=======" for line in text.splitlines()):
+    if any(line.startswith(marks) or line == "=======" for line in edited_text.splitlines()):
         return None
-    return text.strip()
+    return edited_text.strip()

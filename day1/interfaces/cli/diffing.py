@@ -48,32 +48,32 @@ def draw_changes(screen: Screen, documents: Mapping[str, Iterable[Document]]) ->
         screen.line(("+ ", "added"), (short(row["id"]), "commit"), (f" {text_of(row)}", "added"))
     for row in documents["changed"]:
         screen.line(("~ ", "changed"), (short(row["id"]), "commit"))
-        for column, after in row["after"].items():
-            before = row["before"][column]
-            screen.line(f"    {column}: ", *words(screen, before, after))
+        for column, new_value in row["after"].items():
+            old_value = row["before"][column]
+            screen.line(f"    {column}: ", *words(screen, old_value, new_value))
     for row in documents["removed"]:
-        line = f" {text_of(row)}"
-        screen.line(("- ", "removed"), (short(row["id"]), "commit"), (line, "removed"))
+        row_line = f" {text_of(row)}"
+        screen.line(("- ", "removed"), (short(row["id"]), "commit"), (row_line, "removed"))
 
 
 def text_of(row: Document) -> str:
     """Return a memory's text on one line, with a fact's category before it."""
-    cells = {column: "" if cell is None else cell for column, cell in row.items()}
-    text = BY_NAME[row["type"]].line.format_map(cells)
-    label = f"[{row['category']}] " if row.get("category") else ""
-    return one_line(label + text)
+    text_by_column = {column: "" if cell is None else cell for column, cell in row.items()}
+    text = BY_NAME[row["type"]].line.format_map(text_by_column)
+    category_label = f"[{row['category']}] " if row.get("category") else ""
+    return one_line(category_label + text)
 
 
 def summary(commit: Commit) -> str:
     """Return a commit's message on one line, with counts by kind and short ids."""
-    counts = commit.meta.get("counts")
-    if commit.op == "add" and isinstance(counts, Mapping):
-        kinds = ", ".join(
+    count_by_table = commit.meta.get("counts")
+    if commit.op == "add" and isinstance(count_by_table, Mapping):
+        kind_counts = ", ".join(
             plural(int(str(count)), kind.name, table)
-            for table, count in counts.items()
+            for table, count in count_by_table.items()
             if (kind := BY_TABLE.get(table)) is not None
         )
-        return f"add {kinds}"
+        return f"add {kind_counts}"
     return one_line(WHOLE_ID.sub(lambda match: short(match[0]), commit.line))
 
 
@@ -89,15 +89,15 @@ def draw_commit(screen: Screen, commit: Commit) -> None:
 
 def words(screen: Screen, before: object, after: object) -> list[Part]:
     """Join two values to one text, with removed and added words in colour or marked as by git."""
-    old, new = ("" if value is None else str(value) for value in (before, after))
-    parts: Sequence[tuple[str, str]] = changed_words(old, new)
+    old_text, new_text = ("" if value is None else str(value) for value in (before, after))
+    changed_parts: Sequence[tuple[str, str]] = changed_words(old_text, new_text)
     if screen.colours:
-        styles = {"same": "", "removed": "struck", "added": "added"}
-        return [(one_spaced(text), styles[change]) for change, text in parts]
+        style_by_change = {"same": "", "removed": "struck", "added": "added"}
+        return [(one_spaced(text), style_by_change[change]) for change, text in changed_parts]
     mark_by_change = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
-    return [mark_by_change[change].format(one_spaced(text)) for change, text in parts]
+    return [mark_by_change[change].format(one_spaced(text)) for change, text in changed_parts]
 
 
 def one_spaced(text: str) -> str:
-    """Return a part of a text on one line; spaces at its ends stay."""
+    """Return a text on one line, with single spaces; spaces at its ends stay."""
     return text.replace("\n", " ⏎ ")

@@ -35,15 +35,15 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
 
     On a terminal, characters that would control it are escaped as in JSON.
     """
-    count, is_terminal = 0, file.isatty()
+    line_count, is_terminal = 0, file.isatty()
     try:
         for line in lines:
             file.write(escaped(line.decode()).encode() if is_terminal else line)
-            count += 1
+            line_count += 1
         file.flush()
     except BrokenPipeError:
         leave()
-    return count
+    return line_count
 
 
 def write_file(lines: Iterable[bytes], output: Path) -> int:
@@ -67,11 +67,11 @@ def _replace(lines: Iterable[bytes], output: Path) -> int:
     new_file = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         with new_file.open("wb") as file:
-            count = write_lines(lines, file)
+            line_count = write_lines(lines, file)
             os.fsync(file.fileno())
         if output.exists():  # keep who may read it
             shutil.copymode(output, new_file)
         new_file.replace(output)
     finally:
         new_file.unlink(missing_ok=True)
-    return count
+    return line_count

@@ -12,7 +12,7 @@ from day1.model.rows.change import Commit, CommitId
 NODE = "*"
 WAITING = "o"
 WAITING_OP = "waiting"
-"""The `op` of the made-up commit as which pending rows are drawn."""
+"""The `op` of the made-up commit that stands for pending rows in a graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ def draw_graph(commits: Iterable[Commit]) -> Iterator[DrawnCommit]:
             lanes.append(commit.id)
         position = lanes.index(commit.id)
         node = WAITING if commit.op == WAITING_OP else NODE
-        row = " ".join(node if lane == position else "|" for lane in range(len(lanes)))
+        row_text = " ".join(node if lane == position else "|" for lane in range(len(lanes)))
         edges = [*_part(lanes, position, commit.parents), *_meet(lanes)]
-        yield DrawnCommit(commit, row, tuple(edges))
+        yield DrawnCommit(commit, row_text, tuple(edges))
 
 
 def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
@@ -48,16 +48,18 @@ def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -
         del lanes[position]
         return
     lanes[position] = parents[0]
-    for number, parent in enumerate(parents[1:], start=1):
-        place = position + number
-        yield _row(len(lanes), {2 * place - 1: "\\", **_moved(place, len(lanes), 1)})
-        lanes.insert(place, parent)
+    for offset, parent in enumerate(parents[1:], start=1):
+        lane = position + offset
+        yield _row(len(lanes), {2 * lane - 1: "\\", **_moved(lane, len(lanes), 1)})
+        lanes.insert(lane, parent)
 
 
 def _meet(lanes: list[CommitId]) -> Iterator[str]:
     """Join `lanes` that wait for one commit into the leftmost; yield the rows drawn for that."""
     while True:
-        repeated_lane = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
+        repeated_lane = next(
+            (index for index, lane in enumerate(lanes) if lane in lanes[:index]), None
+        )
         if repeated_lane is None:
             return
         leftmost_lane = lanes.index(lanes[repeated_lane])
@@ -77,9 +79,11 @@ def _moved(start: int, end: int, by: int) -> dict[int, str]:
 
 
 def _row(lanes: int, marks: dict[int, str]) -> str:
-    width = max([2 * lanes - 1, *(place + 1 for place in marks)])
-    row = ["|" if place % 2 == 0 and place < 2 * lanes else " " for place in range(width)]
+    width = max([2 * lanes - 1, *(position + 1 for position in marks)])
+    characters = [
+        "|" if position % 2 == 0 and position < 2 * lanes else " " for position in range(width)
+    ]
     # A lane that moves leaves its place, unless its neighbour moves there.
-    for place, mark in sorted(marks.items(), key=lambda pair: pair[1] != " "):
-        row[place] = mark
-    return "".join(row).rstrip()
+    for position, mark in sorted(marks.items(), key=lambda pair: pair[1] != " "):
+        characters[position] = mark
+    return "".join(characters).rstrip()

@@ -27,25 +27,25 @@ def bring_up(session: Session, *branches: Branch) -> None:
     store = session.store()
     search = store.search
     for branch in branches:
-        engine = search.store, search.history, search.index
+        index_arguments = search.store, search.history, search.index
         try:
-            follow(*engine, branch.name, branch.id)
+            follow(*index_arguments, branch.name, branch.id)
         except IndexLost:  # it was damaged or of an older format, and is empty now
-            follow(*engine, branch.name, branch.id)
+            follow(*index_arguments, branch.name, branch.id)
     embedder = search.embedder
     if embedder is None:
         return
-    total = search.index.vectors.pending(embedder)
-    if not total:
+    pending_at_start = search.index.vectors.pending(embedder)
+    if not pending_at_start:
         return
     try:
         with session.screen.progress("Embedding") as report:
-            pending = total
-            report(0, total)
+            pending = pending_at_start
+            report(0, pending_at_start)
             while pending:
-                previous, pending = pending, embed_pending(search.index, embedder, _AT_ONCE)
-                report(total - pending, total)
-                if pending >= previous:
+                previous_pending, pending = pending, embed_pending(search.index, embedder, _AT_ONCE)
+                report(pending_at_start - pending, pending_at_start)
+                if pending >= previous_pending:
                     session.screen.note(
                         f"{plural(pending, 'text')} are embedded by another process"
                     )

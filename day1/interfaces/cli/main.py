@@ -124,11 +124,11 @@ class LazyGroup(click.Group):
         """Import the module of a command, and return the command."""
         if cmd_name not in _COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        file = f"{name}_" if keyword.iskeyword(name) else name
+        command_name = cmd_name.replace("-", "_")
+        file_name = f"{command_name}_" if keyword.iskeyword(command_name) else command_name
         package = "maintenance" if cmd_name in _MAINTENANCE else "commands"
-        module = importlib.import_module(f"day1.interfaces.cli.{package}.{file}")
-        command: click.Command = getattr(module, f"{name}_command")
+        module = importlib.import_module(f"day1.interfaces.cli.{package}.{file_name}")
+        command: click.Command = getattr(module, f"{command_name}_command")
         command.short_help = _COMMANDS[cmd_name]
         return command
 
@@ -136,16 +136,16 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest one with a similar name."""
-        similar = difflib.get_close_matches(args[0], _COMMANDS, n=1)
-        if args[0] not in _COMMANDS and not args[0].startswith("-") and similar:
-            ctx.fail(f"There is no command '{args[0]}'. Did you mean '{similar[0]}'?")
+        similar_names = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+        if args[0] not in _COMMANDS and not args[0].startswith("-") and similar_names:
+            ctx.fail(f"There is no command '{args[0]}'. Did you mean '{similar_names[0]}'?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """List the commands by section, without importing any."""
-        for section, commands in SECTIONS.items():
+        for section, help_by_command in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl(list(commands.items()))
+                formatter.write_dl(list(help_by_command.items()))
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -169,7 +169,7 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
         application: is called when a command first needs a store or an adapter.
     """
     try:
-        code: Any = day1.main(
+        exit_code: Any = day1.main(
             list(arguments), prog_name="day1", standalone_mode=False, obj=application
         )
         sys.stdout.flush()
@@ -182,7 +182,7 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
         return _fail(exc, as_json="--json" in arguments)
-    return code if isinstance(code, int) else DONE
+    return exit_code if isinstance(exit_code, int) else DONE
 
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
@@ -190,10 +190,10 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     from day1.interfaces.cli.render import Screen, json_text, put, visible
 
     if isinstance(exc, click.ClickException) and not as_json:
-        usage = io.StringIO()
-        exc.show(usage)
+        usage_text = io.StringIO()
+        exc.show(usage_text)
         put(
-            sys.stderr, visible(usage.getvalue())
+            sys.stderr, visible(usage_text.getvalue())
         )  # it quotes the arguments, which a script may have given
     elif as_json:
         put(sys.stderr, json_text(_body(exc)) + "\n")
@@ -205,8 +205,8 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
 def _body(exc: Exception) -> Mapping[str, Any]:
     if isinstance(exc, Day1Error):
         return exc.body()
-    code = "usage" if isinstance(exc, click.ClickException) else "internal"
-    return {"error": {"code": code, "message": _message(exc), "details": {}}}
+    error_code = "usage" if isinstance(exc, click.ClickException) else "internal"
+    return {"error": {"code": error_code, "message": _message(exc), "details": {}}}
 
 
 def _message(exc: Exception) -> str:
@@ -218,8 +218,10 @@ def _message(exc: Exception) -> str:
         return exc.worded(command_of)
     if os.environ.get("DAY1_LOG_LEVEL", "").upper() == "DEBUG":
         traceback.print_exception(exc)
-    error = type(exc).__name__
-    return f"day1 failed with {error}; DAY1_LOG_LEVEL=DEBUG shows where. {_os_text(exc)}".strip()
+    error_name = type(exc).__name__
+    return (
+        f"day1 failed with {error_name}; DAY1_LOG_LEVEL=DEBUG shows where. {_os_text(exc)}".strip()
+    )
 
 
 def _os_text(exc: Exception) -> str:

@@ -39,8 +39,10 @@ class MergeDialogue:
 
     def do(self, session: Session, choices: list[ChoiceDocument], digest: str) -> Document:
         """Merge by the plan with this digest; any other plan is refused."""
-        sides = self._sides(choices)
-        return session.call("memory_branch_merge", **sides, expect=digest, agent_id=self.agent)
+        merge_arguments = self._sides(choices)
+        return session.call(
+            "memory_branch_merge", **merge_arguments, expect=digest, agent_id=self.agent
+        )
 
     def _sides(self, choices: list[ChoiceDocument]) -> Document:
         return {
@@ -99,12 +101,14 @@ def decide_and_merge(session: Session, merge: MergeDialogue, options: Mapping[st
 def _chosen(session: Session, merge: MergeDialogue, texts: tuple[str, ...]) -> list[ChoiceDocument]:
     """Parse the decisions in the values of `--choose`."""
     choices = []
-    for text in texts:
-        name, _, side = text.rpartition("=")
-        name, _, cell = name.partition(":")
-        if side not in {"ours", "theirs", "skip"} or not name:
-            raise click.UsageError(f"--choose takes ID[:CELL]=ours|theirs|skip, not {text!r}.")
-        row_id = session.whole_id(name, merge.source)
+    for decision_text in texts:
+        row_name, _, side = decision_text.rpartition("=")
+        row_name, _, cell = row_name.partition(":")
+        if side not in {"ours", "theirs", "skip"} or not row_name:
+            raise click.UsageError(
+                f"--choose takes ID[:CELL]=ours|theirs|skip, not {decision_text!r}."
+            )
+        row_id = session.whole_id(row_name, merge.source)
         choices.append({"id": row_id, "cell": cell or WHOLE, "take": side})
     return choices
 
@@ -137,9 +141,11 @@ def _decide_conflicts(
     decided_cells = {(choice["id"], choice["cell"]) for choice in choices}
     while True:
         undecided = [
-            c
-            for c in plan["conflicts"]
-            if decided_cells.isdisjoint({(c["id"], c["cell"]), (c["id"], WHOLE)})
+            plan_conflict
+            for plan_conflict in plan["conflicts"]
+            if decided_cells.isdisjoint(
+                {(plan_conflict["id"], plan_conflict["cell"]), (plan_conflict["id"], WHOLE)}
+            )
         ]
         decisions = [choice for conflict in undecided if (choice := decide(conflict)) is not None]
         if not decisions:
@@ -153,8 +159,8 @@ def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
     screen = session.screen
     rows = [row for row in plan["rows"] if row["effect"] != "kept"]
     for row in rows[:_MAX_SHOWN]:
-        text = f" {one_line(row['text'])}"
-        screen.line(MARKS[row["effect"]], (short(row["id"]), "commit"), text)
+        row_text = f" {one_line(row['text'])}"
+        screen.line(MARKS[row["effect"]], (short(row["id"]), "commit"), row_text)
     if len(rows) > _MAX_SHOWN:
         screen.line(
             f"… and {len(rows) - _MAX_SHOWN:,} more (`day1 diff {merge.target} {merge.source}`)"
@@ -172,25 +178,25 @@ def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
 def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> None:
     screen = session.screen
     if answer["review_id"]:
-        review = short(answer["review_id"])
+        review_id = short(answer["review_id"])
         screen.note(
             f"{plural(len(answer['left']), 'change')} must be looked at first, by the tiers of "
-            f"{merge.target}: `day1 review show {review.rpartition('_')[2]}` says which and why"
+            f"{merge.target}: `day1 review show {review_id.rpartition('_')[2]}` says which and why"
         )
     if not answer["merged_count"] + answer["rejected_count"]:
-        up_to_date = f"Already up to date: {merge.target} has it all."
-        screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date)
+        up_to_date_text = f"Already up to date: {merge.target} has it all."
+        screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date_text)
         return
-    done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
+    verb = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
     held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
     merged_text = plural(answer["merged_count"], "memory", "memories")
     screen.line(
-        f"{done} {merge.source} into {merge.target}: {merged_text}{held_text} ",
+        f"{verb} {merge.source} into {merge.target}: {merged_text}{held_text} ",
         (f"({short_commit(answer['written']['commit'])})", "commit"),
     )
     for conflict in answer["conflicts"]:
-        cell = "" if conflict["cell"] == WHOLE else f" {conflict['cell']}"
-        screen.line(("held ", "warn"), (short(conflict["id"]), "commit"), cell)
+        cell_label = "" if conflict["cell"] == WHOLE else f" {conflict['cell']}"
+        screen.line(("held ", "warn"), (short(conflict["id"]), "commit"), cell_label)
     if answer["conflicts"]:
         screen.note("`day1 held` lists what is held and decides it")
     if not answer["review_id"]:  # the note about the review is drawn already

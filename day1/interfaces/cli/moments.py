@@ -28,14 +28,14 @@ def moment(text: str, now: int, *, end: bool = False) -> str:
     Raises:
         InvalidRequest: the text is none of these.
     """
-    stripped = text.strip()
-    if stripped.lower() == "now":
+    stripped_text = text.strip()
+    if stripped_text.lower() == "now":
         return show(now)
-    ago_match = _AGO.fullmatch(stripped)
+    ago_match = _AGO.fullmatch(stripped_text)
     if ago_match is not None:
         return show(max(0, now - int(ago_match[1]) * _UNITS[ago_match[2].lower()]))
-    instant = parse(stripped, end=end)
-    return show(instant + _to_end_of_unit(stripped) if end else instant)
+    instant = parse(stripped_text, end=end)
+    return show(instant + _to_end_of_unit(stripped_text) if end else instant)
 
 
 def _to_end_of_unit(text: str) -> int:
@@ -60,9 +60,9 @@ def day(iso: str) -> str:
 def since(instant: int, now: int) -> str:
     """Say how long ago an instant was, such as `2 hours ago`."""
     age = timedelta(microseconds=max(0, now - instant))
-    seconds = int(age.total_seconds())
-    for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= size:
-            count = seconds // size
-            return f"{count} {name}{'' if count == 1 else 's'} ago"
+    age_seconds = int(age.total_seconds())
+    for unit_name, unit_seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if age_seconds >= unit_seconds:
+            unit_count = age_seconds // unit_seconds
+            return f"{unit_count} {unit_name}{'' if unit_count == 1 else 's'} ago"
     return "just now"

@@ -60,8 +60,8 @@ def one_line(text: str) -> str:
 
 def short(row_id: str) -> str:
     """Return a short id, which people read and type: its kind and its last letters."""
-    kind, mark, _ = row_id.partition("_")
-    return f"{kind}_{short_id(row_id)}" if mark else row_id
+    kind_prefix, separator, _ = row_id.partition("_")
+    return f"{kind_prefix}_{short_id(row_id)}" if separator else row_id
 
 
 def place(written: Mapping[str, Any]) -> Part:
@@ -88,12 +88,12 @@ class Screen:
         self._print(sys.stdout, parts)
 
     def note(self, *parts: Part) -> None:
-        """Print one line about the answer."""
+        """Print one note about the answer on stderr."""
         self._print(sys.stderr, parts)
 
     def _print(self, stream: TextIO, parts: Sequence[Part]) -> None:
-        colours = stream.isatty() and not self._plain
-        put(stream, "".join(self._painted(part, colours=colours) for part in parts) + "\n")
+        shows_colours = stream.isatty() and not self._plain
+        put(stream, "".join(self._painted(part, colours=shows_colours) for part in parts) + "\n")
 
     def _painted(self, part: Part, *, colours: bool) -> str:
         text, style = (part, None) if isinstance(part, str) else part
@@ -108,8 +108,8 @@ class Screen:
         """Print rows: a table on a terminal, one line each with tabs in a pipe."""
         if not self.terminal:
             for row in rows:
-                texts = (part if isinstance(part, str) else part[0] for part in row)
-                self.line("\t".join(one_line(text) for text in texts))
+                cell_texts = (cell if isinstance(cell, str) else cell[0] for cell in row)
+                self.line("\t".join(one_line(cell_text) for cell_text in cell_texts))
         elif rows:
             self._rich_table(headings, rows)
 
@@ -119,13 +119,13 @@ class Screen:
         from rich.text import Text
 
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for number, heading in enumerate(headings):
-            is_last = number == len(headings) - 1
+        for column_index, heading in enumerate(headings):
+            is_last = column_index == len(headings) - 1
             table.add_column(
                 visible(heading), no_wrap=not is_last, overflow="fold" if is_last else "ellipsis"
             )
         for row in rows:
-            table.add_row(*(Text.from_ansi(self._painted(p, colours=True)) for p in row))
+            table.add_row(*(Text.from_ansi(self._painted(cell, colours=True)) for cell in row))
         Console(file=sys.stdout, no_color=self._plain, highlight=False).print(table)
 
     @contextmanager
@@ -143,11 +143,13 @@ class Screen:
             TimeRemainingColumn,
         )
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        bar_columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         console = Console(stderr=True, no_color=self._plain)
-        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-            task = bar.add_task(visible(what), total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        with Progress(
+            *bar_columns, TimeRemainingColumn(), console=console, transient=True
+        ) as progress_bar:
+            task_id = progress_bar.add_task(visible(what), total=None)
+            yield lambda done, total: progress_bar.update(task_id, completed=done, total=total)
 
 
 def _of(done: int, total: int | None) -> str:

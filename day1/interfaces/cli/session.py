@@ -35,7 +35,7 @@ class Session:
     """The settings, store and output of one command; the store is opened when first needed."""
 
     def __init__(self, find_application: Callable[[], Application], *, as_json: bool) -> None:
-        """Open nothing yet."""
+        """Keep the options of the run; open no store yet."""
         self.as_json = as_json
         self._find_application = find_application
         self.screen = Screen()
@@ -176,13 +176,13 @@ class Session:
         """
         from day1.toolsets import TOOLSETS
 
-        values = {name: value for name, value in arguments.items() if value is not None}
+        non_null_arguments = {name: value for name, value in arguments.items() if value is not None}
         context = self.context(create=create)
         if not self.as_json:
             context = replace(context, say=command_of)
         if watch is not None:
             context = replace(context, progress=watch[0], stopped=watch[1])
-        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, values)
+        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, non_null_arguments)
         return answer
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
@@ -197,7 +197,7 @@ class Session:
         With `fields`, only these fields of the answer are printed.
         """
         if self.as_json:
-            self.screen.json({name: document[name] for name in fields or document})
+            self.screen.json({field: document[field] for field in fields or document})
         return self.as_json
 
     def notes(self, answer: Mapping[str, Any]) -> None:

@@ -45,12 +45,12 @@ class Served:
     store: OpenStore
     authenticator: Authenticator
     called: Callable[[], None]
-    """The function to call when a call begins: background work is put off then."""
+    """The function to call when a call begins; it postpones background work."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
 
 
 def _looking(callers: Callers, request: Request) -> Context:
-    """Build the context of a person on the pages: it does not count rows as used."""
+    """Build the context of a person on the pages, whose reading does not count as use of a row."""
     context = callers.context(request, source="user")
     return replace(context, search=replace(context.search, uses=NoUses()))
 
@@ -70,23 +70,30 @@ def build_app(served: Served) -> Starlette:
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
         for name, choice in toolsets.endpoints()
     }
-    path_by_former_path = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
+    path_by_former_path = {
+        f"/mcp/{former_name}": f"/mcp/{name}" for former_name, name in toolsets.former.items()
+    }
     mcp_app = streams(
         server_by_path, body_bytes=settings.body_bytes, sse=settings.sse, former=path_by_former_path
     )
 
-    looking = partial(_looking, callers)
+    make_page_context = partial(_looking, callers)
     server = Server(
-        served.authenticator, store.clock, looking, access_of, status_of, store.failing_chores
+        served.authenticator,
+        store.clock,
+        make_page_context,
+        access_of,
+        status_of,
+        store.failing_chores,
     )
     site = Site(server, toolsets.tool)
     events = Events(broadcaster, access_of)
 
     error_shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(error_shape)
-    jobs = {"looking": broadcaster.run, "telling": listening.run}
+    job_by_name = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
-        lifespan=partial(_lifespan, mcp_app, jobs),
+        lifespan=partial(_lifespan, mcp_app, job_by_name),
         routes=[
             *mcp_app.routes,
             *probes.routes(store, metrics, mcp_app),
@@ -114,11 +121,11 @@ async def _lifespan(
     mcp: Streams, background: Mapping[str, Job], _: Starlette
 ) -> AsyncIterator[None]:
     """Run MCP's sessions and the background jobs until the server ends."""
-    async with mcp.running(), anyio.create_task_group() as tasks:
-        for name, job in background.items():
-            tasks.start_soon(run_forever, name, job)
+    async with mcp.running(), anyio.create_task_group() as task_group:
+        for job_name, job in background.items():
+            task_group.start_soon(run_forever, job_name, job)
         yield
-        tasks.cancel_scope.cancel()
+        task_group.cancel_scope.cancel()
 
 
 def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape]) -> AccessRules:
@@ -142,13 +149,15 @@ class _Unrouted:
 
     async def no_path(self, request: Request, _: Exception) -> Response:
         """Answer 404 and name paths that exist."""
-        message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
+        message = "This server has no such path: try /mcp, /api/v1/openapi.json or /review."
         answer = failure(NotFound(message), self._shape(request.url.path))
         return await reply(answer, request.scope, request.receive)
 
     async def no_method(self, request: Request, exc: Exception) -> Response:
         """Answer 405: the path does not take this method."""
-        error = InvalidRequest(f"{request.method} is not for this path.")
+        error = InvalidRequest(
+            f"This path does not take {request.method}: the header Allow lists its methods."
+        )
         body = self._shape(request.url.path).body(error, route_of)
         return JSONResponse(body, 405, getattr(exc, "headers", None))
 

@@ -1,4 +1,4 @@
-"""Reads the body of a request before the request is handled; refuses one too long or too slow."""
+"""Read a request's body before handling the request; refuse bodies too long or too slow."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class WholeBodies:
             with anyio.fail_after(_SLOWEST_S):
                 body = await self._read(scope, receive)
         except TimeoutError:
-            message = f"A body comes within {_SLOWEST_S:.0f} seconds: send it again, faster."
+            message = (
+                f"The body did not arrive within {_SLOWEST_S:.0f} seconds: send it again, faster."
+            )
             body = failure(BodyTooSlow(message), self._shape(scope["path"]))
         if isinstance(body, Response):
             await reply_unread(body, scope)(scope, receive, send)
@@ -62,15 +64,15 @@ class WholeBodies:
             return self._too_long(scope)
         body, has_more = bytearray(), True
         while has_more:
-            part = await receive()
-            if part["type"] != "http.request":
+            message = await receive()
+            if message["type"] != "http.request":
                 raise ClientDisconnect
-            body += part.get("body", b"")
+            body += message.get("body", b"")
             if len(body) > self._most:
                 return self._too_long(scope)
-            has_more = part.get("more_body", False)
+            has_more = message.get("more_body", False)
         return bytes(body)
 
     def _too_long(self, scope: Scope) -> Response:
-        message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
+        message = f"The body is longer than {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
         return failure(BodyTooLong(message), self._shape(scope["path"]))

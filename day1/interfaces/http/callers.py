@@ -18,7 +18,7 @@ from day1.model.rows.origin import SourceName, named
 from day1.services.access.caller import Caller, Head
 
 ACCESS: Final = "day1.access"
-"""Key of the ASGI scope under which the access of the request's token stands."""
+"""Key of the ASGI scope for the access that the request's token grants."""
 _SESSION: Final = "mcp-session-id"
 _HEADS: Final = 10_000
 """Maximum number of sessions of one token whose HEAD is remembered: as many as can be open at
@@ -72,16 +72,16 @@ class Callers:
         return self.store.context(caller)
 
     def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
-        """Return the client's own HEAD: its session's, else the one of its token and name."""
-        session = request.headers.get(_SESSION)
-        if session is not None:
+        """Return the HEAD of the client's session; without a session, of its token and name."""
+        session_id = request.headers.get(_SESSION)
+        if session_id is not None:
             with self._guard:
                 heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
-                head = heads.get(session)
+                head = heads.get(session_id)
             if head is None:
                 new_head = ProcessHead(self.store.repo, access.home or MAIN)  # asks the ledger
                 with self._guard:
-                    head = heads.setdefault(session, new_head)
+                    head = heads.setdefault(session_id, new_head)
             return head
         if access.token_id is None and client is None:
             return None

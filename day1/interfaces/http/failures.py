@@ -44,14 +44,25 @@ SHAPE: Final = ErrorShape()
 
 def status_of(error: type[Day1Error], shape: ErrorShape = SHAPE) -> int:
     """Return the HTTP status of a class of errors."""
-    statuses = {**STATUS, **shape.statuses}
-    return next((statuses[kind] for kind in error.__mro__ if kind in statuses), 500)
+    status_by_class = {**STATUS, **shape.statuses}
+    return next(
+        (
+            status_by_class[error_class]
+            for error_class in error.__mro__
+            if error_class in status_by_class
+        ),
+        500,
+    )
 
 
 def route_of(step: Step) -> str:
     """Word a step of advice for HTTP: the method and path of its operation's first route."""
     tool = TOOLSETS.meant(step)
-    route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
+    route = next(
+        served_route
+        for served_route in tool.toolset.served_routes
+        if served_route.binding.operation == tool.name
+    )
     method_and_path = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
     return f"{method_and_path} with {step.worded_arguments}" if step.arguments else method_and_path
 

@@ -50,7 +50,7 @@ _LOGGED: Final = 200
 _UNKNOWN_BYTES: Final = 16_384
 """Maximum number of bytes of a body without a token, such as the form to sign in."""
 _ASKING: Final = 8
-"""Threads for looking up tokens: the threads of calls may all be waiting for the store."""
+"""Number of threads that look up tokens, apart from the threads of calls."""
 _TRUSTED_S: Final = 1.0
 """Seconds that a response may stream before its token is checked again."""
 _BEHIND_TLS: Final = (
@@ -99,15 +99,15 @@ class Buckets:
         """
         if not self._rate:
             return
-        now, limit = time.monotonic(), max(self._rate, 1.0)
-        tokens, before = self._left.get(key, (limit, now))
-        tokens = min(limit, tokens + (now - before) * self._rate)
-        if tokens < 1:
-            wait_s = round((1 - tokens) / self._rate, 3)
+        now, token_limit = time.monotonic(), max(self._rate, 1.0)
+        tokens_left, counted_at = self._left.get(key, (token_limit, now))
+        tokens_left = min(token_limit, tokens_left + (now - counted_at) * self._rate)
+        if tokens_left < 1:
+            wait_s = round((1 - tokens_left) / self._rate, 3)
             raise TooManyRequests(
                 "This token sends too many requests: wait, then go on.", retry_after=wait_s
             )
-        self._left[key] = tokens - 1, now
+        self._left[key] = tokens_left - 1, now
 
 
 class AccessMiddleware:
@@ -139,20 +139,20 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status, ended = time.perf_counter(), 500, False
+        started_at, status_code, is_ended = time.perf_counter(), 500, False
 
         async def send_checked(message: Message) -> None:
-            nonlocal status, ended
-            if ended:
+            nonlocal status_code, is_ended
+            if is_ended:
                 return
             # The token of a long stream is checked again at each message: it may be revoked.
-            if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
-                ended = ACCESS in scope and not await self._admits(HTTPConnection(scope))
-                message = {"type": "http.response.body", "body": b""} if ended else message
+            if message.get("more_body") and time.perf_counter() - started_at > _TRUSTED_S:
+                is_ended = ACCESS in scope and not await self._admits(HTTPConnection(scope))
+                message = {"type": "http.response.body", "body": b""} if is_ended else message
             if message["type"] == "http.response.start":
-                status = message["status"]
-                names = {name.lower() for name, _ in message["headers"]}
-                missing_headers = [pair for pair in _SAFE if pair[0] not in names]
+                status_code = message["status"]
+                header_names = {name.lower() for name, _ in message["headers"]}
+                missing_headers = [header for header in _SAFE if header[0] not in header_names]
                 message = {**message, "headers": [*message["headers"], *missing_headers]}
             await send(message)
 
@@ -162,23 +162,23 @@ class AccessMiddleware:
                 refusal = await reply(refusal, scope, receive)
             # GET of an MCP stream has no body: reading it would wait as long as the stream lasts.
             is_stream = scope["method"] == "GET" and scope["path"].startswith("/mcp")
-            limited = self._app if is_stream else self._limited
-            app = limited if ACCESS in scope else self._unknown
+            app_for_token = self._app if is_stream else self._limited
+            app = app_for_token if ACCESS in scope else self._unknown
             await (refusal or app)(scope, receive, send_checked)
         except ClientDisconnect:
-            status = _CLIENT_LEFT
+            status_code = _CLIENT_LEFT
         finally:
-            seconds = time.perf_counter() - started
+            request_seconds = time.perf_counter() - started_at
             token_id = scope[ACCESS].token_id if ACCESS in scope else None
-            self._metrics.count(scope["path"], status, seconds)
+            self._metrics.count(scope["path"], status_code, request_seconds)
             # Only the path, since the query may hold memory text; undecoded, since a decoded path
             # may hold a newline.
             log.info(
                 "%s %s %s %.1f ms %s",
                 scope["method"],
                 scope["raw_path"][:_LOGGED].decode("ascii", "replace"),
-                status,
-                seconds * 1e3,
+                status_code,
+                request_seconds * 1e3,
                 token_id or "-",
             )
 
@@ -187,7 +187,9 @@ class AccessMiddleware:
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
         ):  # a proxy may end the body at another place than this server
-            message = "A body has one length: send Content-Length, or Transfer-Encoding."
+            message = (
+                "The body's length is ambiguous: send Content-Length without Transfer-Encoding."
+            )
             refusal = self._failure(BodyAmbiguous(message), scope)
             refusal.headers["Connection"] = "close"
             return refusal
@@ -197,9 +199,11 @@ class AccessMiddleware:
             return self._failure(HostUnknown(message), scope)
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
-            message = "Pages of other sites may not call this one."
+            message = (
+                f"The origin {origin[:100]!r} is not this server's: its pages may not call it."
+            )
             if origin.partition("://")[2] == host:
-                message += f" This server is asked by {scope['scheme']}: {_BEHIND_TLS}"
+                message += f" Requests reach this server by {scope['scheme']}: {_BEHIND_TLS}"
             return self._failure(OriginForbidden(message), scope)
         if self._rules.public(scope["path"]):
             return None
@@ -215,16 +219,16 @@ class AccessMiddleware:
             return fault(exc, self._rules.shape(scope["path"]))
         scope[ACCESS] = access
         if access.token_id is not None:  # the SDK ties MCP sessions to this user
-            token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
-            scope["user"] = AuthenticatedUser(token)
+            sdk_token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
+            scope["user"] = AuthenticatedUser(sdk_token)
         return None
 
     def _failure(self, error: Day1Error, scope: Scope) -> Response:
         return failure(error, self._rules.shape(scope["path"]))
 
     def _is_ours(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-        return name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
+        host_name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        return host_name.lower() in (*LOOPBACK, *map(str.lower, self._rules.names))
 
     async def _admits(self, request: HTTPConnection) -> bool:
         try:
@@ -238,11 +242,11 @@ class AccessMiddleware:
         header = request.headers.get("authorization", "")
         if header:
             secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
-            admit = partial(self._authenticator.admit, secret, self._clock())
+            admit_caller = partial(self._authenticator.admit, secret, self._clock())
         else:
             cookie = self._rules.cookie(request)
-            admit = partial(self._authenticator.admit_browser, cookie, self._clock())
-        return await to_thread.run_sync(admit, limiter=self._asking)
+            admit_caller = partial(self._authenticator.admit_browser, cookie, self._clock())
+        return await to_thread.run_sync(admit_caller, limiter=self._asking)
 
 
 _SAFE: Final = (

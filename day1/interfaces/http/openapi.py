@@ -38,32 +38,32 @@ def takes_body(route: Route) -> bool:
 
 def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]:
     """Build the OpenAPI document of a namespace from the models of its operations."""
-    parts = _Parts(
+    components = _Parts(
         namespace, [operation for toolset in toolsets for operation in toolset.operations]
     )
     paths: dict[str, dict[str, Any]] = {}
     for toolset in toolsets:
         for route in toolset.served_routes:
             operation = toolset.tools[route.binding.operation].operation
-            path = paths.setdefault(f"{namespace.prefix}{route.path}", {})
-            path[route.method.lower()] = _described(route, operation, parts)
-    head = namespace.head
-    failure = _content("Refused, or failed: why.", _ref(head.failure))
+            method_documents = paths.setdefault(f"{namespace.prefix}{route.path}", {})
+            method_documents[route.method.lower()] = _described(route, operation, components)
+    namespace_head = namespace.head
+    failure_response = _content("Refused, or failed: why.", _ref(namespace_head.failure))
     optional_keys = {
-        "jsonSchemaDialect": head.dialect,
-        "tags": [{"name": head.tag}] if head.tag else None,
+        "jsonSchemaDialect": namespace_head.dialect,
+        "tags": [{"name": namespace_head.tag}] if namespace_head.tag else None,
     }
     return {
         "openapi": "3.1.0",
         "info": _info(namespace),
-        **{name: value for name, value in optional_keys.items() if value},
+        **{key: value for key, value in optional_keys.items() if value},
         "servers": [{"url": "/"}],
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": {**parts.schemas, head.failure: toolsets[0].errors.schema},
-            "responses": {head.failure: failure},
-            **parts.components,
+            "schemas": {**components.schemas, namespace_head.failure: toolsets[0].errors.schema},
+            "responses": {namespace_head.failure: failure_response},
+            **components.components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -71,11 +71,11 @@ def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]
 
 def _info(namespace: Namespace) -> dict[str, Any]:
     """Return the document's title, version, description and licence."""
-    head = namespace.head
+    namespace_head = namespace.head
     return {
         "title": namespace.title,
-        **({"summary": head.summary} if head.summary else {}),
-        "version": head.version or __version__,
+        **({"summary": namespace_head.summary} if namespace_head.summary else {}),
+        "version": namespace_head.version or __version__,
         "description": namespace.about,
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     }
@@ -114,8 +114,12 @@ class _Parts:
 
     def body(self, request: type[BaseModel], elsewhere: set[str]) -> dict[str, Any] | None:
         """Describe the body of a request without the arguments in its path and query."""
-        fields = {k: field for k, field in request.model_fields.items() if k not in elsewhere}
-        if elsewhere and not fields and request.model_config.get("extra") != "allow":
+        body_fields = {
+            argument: field
+            for argument, field in request.model_fields.items()
+            if argument not in elsewhere
+        }
+        if elsewhere and not body_fields and request.model_config.get("extra") != "allow":
             return None
         name = self.name(request, _REQUEST)
         schema = _ref(name)
@@ -124,7 +128,7 @@ class _Parts:
         elif issubclass(request, UnionRequest):
             # Generators of clients do not resolve references in a component that is a union.
             schema = self.schemas.pop(name, None) or self.whole(request, _REQUEST)
-        is_required = any(field.is_required() for field in fields.values())
+        is_required = any(field.is_required() for field in body_fields.values())
         if not self.namespace.head.named_bodies:
             return {"required": is_required, "content": _json(schema)}
         if elsewhere:
@@ -146,12 +150,12 @@ class _Parts:
 def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> dict[str, Any]:
     """Describe one route: its summary, parameters, body and responses."""
     summary, _, details = operation.description.partition("\n")
-    head = parts.namespace.head
-    described: dict[str, Any] = {
+    namespace_head = parts.namespace.head
+    route_document: dict[str, Any] = {
         "operationId": route.id or operation.name,
         "summary": summary,
         "description": f"{details.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
-        "tags": [head.tag or operation.effect.value],
+        "tags": [namespace_head.tag or operation.effect.value],
     }
     request = parts.whole(operation.request, _REQUEST)
     parameters = [
@@ -165,18 +169,18 @@ def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> d
         ),
     ]
     if parameters:
-        described["parameters"] = parameters
+        route_document["parameters"] = parameters
     if takes_body(route):
         names_outside_body = {*route.in_path.values(), *route.binding.query.values()}
         body = parts.body(operation.request, names_outside_body)
         if body is not None:
-            described["requestBody"] = body
-    failure = {"$ref": f"#/components/responses/{head.failure}"}
-    described["responses"] = {
+            route_document["requestBody"] = body
+    failure_reference = {"$ref": f"#/components/responses/{namespace_head.failure}"}
+    route_document["responses"] = {
         **{str(status): _answer(status, route, operation, parts) for status in route.statuses},
-        **{str(status): failure for status in _refusals(route)},
+        **{str(status): failure_reference for status in _refusals(route)},
     }
-    return described
+    return route_document
 
 
 def _refusals(route: Route) -> Sequence[int]:
@@ -187,19 +191,31 @@ def _refusals(route: Route) -> Sequence[int]:
 
 def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any]) -> dict[str, Any]:
     schema = dict(request["properties"][argument])
-    described = {"name": name, "in": where, "required": argument in request.get("required", ())}
+    parameter_document = {
+        "name": name,
+        "in": where,
+        "required": argument in request.get("required", ()),
+    }
     if where == "path":
-        described["required"] = True
+        parameter_document["required"] = True
     if "description" in schema:
-        described["description"] = schema.pop("description")
-    return {**described, "schema": schema}
+        parameter_document["description"] = schema.pop("description")
+    return {**parameter_document, "schema": schema}
 
 
 def _without(request: Mapping[str, Any], elsewhere: set[str]) -> dict[str, Any]:
     """Return a request's schema without the arguments that stand in path and query."""
-    properties = {k: v for k, v in request["properties"].items() if k not in elsewhere}
-    required = [name for name in request.get("required", ()) if name not in elsewhere]
-    return {**request, "properties": properties, "required": required}
+    properties = {
+        argument: argument_schema
+        for argument, argument_schema in request["properties"].items()
+        if argument not in elsewhere
+    }
+    required_names = [
+        argument_name
+        for argument_name in request.get("required", ())
+        if argument_name not in elsewhere
+    ]
+    return {**request, "properties": properties, "required": required_names}
 
 
 def _answer(
@@ -208,8 +224,8 @@ def _answer(
     """Describe an answer: its schema and its headers, if any."""
     schema = _ref(parts.name(operation.response, _ANSWER))
     if route.binding.only is not None:
-        model = parts.whole(operation.response, _ANSWER)
-        schema = model["properties"][route.binding.only]
+        answer_schema = parts.whole(operation.response, _ANSWER)
+        schema = answer_schema["properties"][route.binding.only]
     meaning_by_header = dict(STATE_HEADERS) if parts.namespace.state == "headers" else {}
     if route.location is not None and status == CREATED:
         meaning_by_header["Location"] = "The path of what was made."
@@ -229,14 +245,18 @@ def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> di
         properties = schemas[name]["properties"].items()
         schemas[name] = {
             **schemas[name],
-            "properties": {key: part for key, part in properties if key not in STATES},
+            "properties": {
+                key: part_schema for key, part_schema in properties if key not in STATES
+            },
             "required": [key for key in schemas[name].get("required", ()) if key not in STATES],
         }
     others_json = json.dumps(
-        {name: part for name, part in schemas.items() if name not in _STATE_MODELS}
+        {name: part_schema for name, part_schema in schemas.items() if name not in _STATE_MODELS}
     )
-    unused = [name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others_json]
-    return {name: schema for name, schema in schemas.items() if name not in unused}
+    unused_models = [
+        name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others_json
+    ]
+    return {name: schema for name, schema in schemas.items() if name not in unused_models}
 
 
 def _ref(model: str) -> dict[str, str]:

@@ -32,7 +32,7 @@ from day1.version import __version__
 PUBLIC: Final = ("/health", "/ready")
 """Paths of probes that need no token."""
 _READY_S: Final = 5.0
-"""Seconds until `/ready` gives up: probes need an early answer, calls may wait longer."""
+"""Seconds after which `/ready` reports that the store does not answer."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the histogram of request times, in seconds."""
 _PATHS: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
@@ -69,17 +69,17 @@ class Metrics:
 
     def text(self, store_bytes: int, branches: int) -> bytes:
         """Write all counts, and the store's branches and size (without a size of 0)."""
-        now = CollectorRegistry()
+        registry = CollectorRegistry()
         if store_bytes:
-            gauge = Gauge("day1_store_bytes", "Size of the store.", registry=now)
+            gauge = Gauge("day1_store_bytes", "Size of the store.", registry=registry)
             gauge.set(store_bytes)
-        Gauge("day1_branches", "Branches of the store.", registry=now).set(branches)
-        return generate_latest(self._registry) + generate_latest(now)
+        Gauge("day1_branches", "Branches of the store.", registry=registry).set(branches)
+        return generate_latest(self._registry) + generate_latest(registry)
 
 
 def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     """Build the routes of the three probes; `/metrics` needs a token where tokens are on."""
-    probing = CapacityLimiter(1)
+    probe_limiter = CapacityLimiter(1)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
@@ -90,9 +90,11 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         try:
             # A thread of its own: the threads of calls may all be waiting for the store.
             with fail_after(_READY_S):
-                probe = partial(_ready, store)
-                state = await to_thread.run_sync(probe, abandon_on_cancel=True, limiter=probing)
-            return JSONResponse(state)
+                read_state = partial(_ready, store)
+                ready_state = await to_thread.run_sync(
+                    read_state, abandon_on_cancel=True, limiter=probe_limiter
+                )
+            return JSONResponse(ready_state)
         except TimeoutError:
             return failure(StoreUnavailable(f"The store did not answer within {_READY_S:g} s."))
         except Day1Error as exc:
@@ -103,10 +105,10 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
     async def counted(request: Request) -> Response:
         if access_of(request).branches:
             return failure(Forbidden("/metrics counts every branch: use a token without limits."))
-        size = await to_thread.run_sync(store.repo.store.size)
+        store_bytes = await to_thread.run_sync(store.repo.store.size)
         branches = await to_thread.run_sync(store.repo.history.branches)
-        text = metrics.text(size, len(branches))
-        return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
+        metrics_text = metrics.text(store_bytes, len(branches))
+        return Response(metrics_text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return [
         Route("/health", health, methods=["GET"]),
@@ -122,7 +124,11 @@ def _ready(store: OpenStore) -> dict[str, Json]:
         pass
     problems = [without_place(error).body()["error"] for error in store.obstacles()]
     access_word = "read" if problems or store.read_only else "write"
-    state: dict[str, Json] = {"status": "ready", "access": access_word}
+    ready_state: dict[str, Json] = {"status": "ready", "access": access_word}
     chores: dict[str, Json] = dict(store.failing_chores())
     problem_lists: dict[str, Json] = {"wrong": problems, "chores": chores}
-    return state | {name: value for name, value in problem_lists.items() if value}
+    return ready_state | {
+        list_name: problems_of_list
+        for list_name, problems_of_list in problem_lists.items()
+        if problems_of_list
+    }

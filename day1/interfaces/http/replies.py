@@ -43,16 +43,16 @@ def _is_message(scope: Scope) -> bool:
 
 
 def _error(refusal: Response, request_id: str | int | None) -> Response:
-    failure = json.loads(bytes(refusal.body))["error"]
+    error_body = json.loads(bytes(refusal.body))["error"]
     error_number = INTERNAL_ERROR if refusal.status_code >= _SERVER_ERRORS else INVALID_REQUEST
-    error = {"code": error_number, "message": failure["message"], "data": failure}
+    rpc_error = {"code": error_number, "message": error_body["message"], "data": error_body}
     headers = {
         name: value
         for name, value in refusal.headers.items()
         if name not in {"content-length", "content-type"}
     }
-    body = {"jsonrpc": "2.0", "id": request_id, "error": error}
-    return JSONResponse(body, refusal.status_code, headers)
+    rpc_body = {"jsonrpc": "2.0", "id": request_id, "error": rpc_error}
+    return JSONResponse(rpc_body, refusal.status_code, headers)
 
 
 async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
@@ -63,9 +63,9 @@ async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
     body, has_more = bytearray(), True
     with anyio.move_on_after(_WAIT_S):
         while has_more and len(body) <= _MOST_BYTES:
-            part = await receive()
-            body += part.get("body", b"")
-            has_more = part.get("more_body", False)
+            chunk = await receive()
+            body += chunk.get("body", b"")
+            has_more = chunk.get("more_body", False)
     try:
         message = None if has_more else json.loads(body)
     except (ValueError, RecursionError):

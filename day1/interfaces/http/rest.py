@@ -29,7 +29,7 @@ from day1.interfaces.http.openapi import openapi, takes_body
 _IDEMPOTENCY: Final = "idempotency-key"
 """The HTTP header that stands for the argument `request_id`."""
 _ROUTE: Final = "day1.route"
-"""Key of the ASGI scope under which the matching route stands."""
+"""Key of the ASGI scope for the route that matched."""
 _BODY: Final = "body"
 """The name of a whole body among the problems of a request."""
 
@@ -44,7 +44,7 @@ def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
 
 
 class _ByPath(BaseRoute):
-    """Many routes as one: a fixed path is looked up, and not compared with every route."""
+    """One route for many: looks fixed paths up in a dictionary, instead of trying each route."""
 
     def __init__(self, routes: Sequence[Path]) -> None:
         self._routes = routes
@@ -65,11 +65,11 @@ class _ByPath(BaseRoute):
 
 def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
     """Group toolsets by their namespace."""
-    by_prefix: dict[str, tuple[Namespace, list[Toolset]]] = {}
+    toolsets_by_prefix: dict[str, tuple[Namespace, list[Toolset]]] = {}
     for toolset in registry.values():
         namespace = toolset.namespace
-        by_prefix.setdefault(namespace.prefix, (namespace, []))[1].append(toolset)
-    return list(by_prefix.values())
+        toolsets_by_prefix.setdefault(namespace.prefix, (namespace, []))[1].append(toolset)
+    return list(toolsets_by_prefix.values())
 
 
 def shape_at(registry: Registry, path: str) -> ErrorShape:
@@ -82,10 +82,10 @@ def shape_at(registry: Registry, path: str) -> ErrorShape:
 
 def _document(namespace: Namespace, toolsets: list[Toolset]) -> Any:
     """Make the endpoint of an OpenAPI document, which is built when it is first asked for."""
-    built = cache(partial(openapi, namespace, toolsets))
+    build_document = cache(partial(openapi, namespace, toolsets))
 
     async def answer(_: Request) -> Response:
-        return JSONResponse(await to_thread.run_sync(built))
+        return JSONResponse(await to_thread.run_sync(build_document))
 
     return answer
 
@@ -96,18 +96,22 @@ def _paths(namespace: Namespace, toolsets: Sequence[Toolset], callers: Callers) 
     Fixed paths come before paths with parameters that would match them too, and take every method:
     so `GET /search` never means `/{id}`, nor does `GET /items` where only `/items/{id}` is served.
     """
-    by_path: dict[str, dict[str, _Call]] = {}
+    calls_by_path: dict[str, dict[str, _Call]] = {}
     for toolset in toolsets:
         for route in toolset.served_routes:
             call = _Call(route, toolset.tools[route.binding.operation], callers)
-            by_path.setdefault(route.path, {})[route.method] = call
-    if any(_is_parameter(path) for path in by_path):
-        for path in list(by_path):
-            by_path.setdefault(_beginning(path), {})
+            calls_by_path.setdefault(route.path, {})[route.method] = call
+    if any(_is_parameter(path) for path in calls_by_path):
+        for path in list(calls_by_path):
+            calls_by_path.setdefault(_beginning(path), {})
     error_shape = toolsets[0].errors
     return [
-        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path], error_shape), methods=_METHODS)
-        for path in sorted(by_path, key=_fixed_first)
+        Path(
+            f"{namespace.prefix}{path}",
+            _endpoint(calls_by_path[path], error_shape),
+            methods=_METHODS,
+        )
+        for path in sorted(calls_by_path, key=_fixed_first)
     ]
 
 
@@ -115,7 +119,7 @@ _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "
 
 
 def _fixed_first(path: str) -> list[bool]:
-    return [part.startswith("{") for part in path.split("/")]
+    return [path_part.startswith("{") for path_part in path.split("/")]
 
 
 def _beginning(path: str) -> str:
@@ -134,7 +138,7 @@ def _endpoint(calls: Mapping[str, _Call], shape: ErrorShape) -> Any:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
             advice = f"use {', '.join(calls)}" if calls else "other paths begin with it"
-            error = InvalidRequest(f"{request.method} is not for this path: {advice}.")
+            error = InvalidRequest(f"This path does not take {request.method}: {advice}.")
             return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
@@ -146,8 +150,8 @@ class _Call:
 
     def __init__(self, route: Route, tool: Tool, callers: Callers) -> None:
         self.route, self.tool, self._callers = route, tool, callers
-        fields = tool.operation.request.model_fields.items()
-        self._lists = {name for name, field in fields if _is_list(field.annotation)}
+        argument_fields = tool.operation.request.model_fields.items()
+        self._lists = {name for name, field in argument_fields if _is_list(field.annotation)}
 
     async def answer(self, request: Request) -> Response:
         """Run the tool's operation in a worker thread and make its response."""
@@ -182,20 +186,20 @@ class _Call:
     def _query_argument(self, request: Request, name: str) -> tuple[str, Any]:
         argument = self.route.binding.query.get(name)
         if argument is None:
-            names = ", ".join(self.route.binding.query) or "none"
+            known_names = ", ".join(self.route.binding.query) or "none"
             raise _refusal(
-                f"The query of {self.tool.name} has no {name[:80]!r}; known are: {names}.",
+                f"The query of {self.tool.name} has no {name[:80]!r}: it takes {known_names}.",
                 name[:80],
                 "is unknown in the query",
             )
-        values = request.query_params.getlist(name)
-        if argument not in self._lists and len(values) > 1:
+        argument_values = request.query_params.getlist(name)
+        if argument not in self._lists and len(argument_values) > 1:
             raise _refusal(
                 f"The query of {self.tool.name} gives {name!r} more than once.",
                 name,
                 "is given more than once in the query",
             )
-        return argument, values if argument in self._lists else values[0]
+        return argument, argument_values if argument in self._lists else argument_values[0]
 
     def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
         """Add an argument of the address; where unknown fields are taken, the body may repeat it.
@@ -215,10 +219,10 @@ class _Call:
 
 def _is_list(annotation: Any) -> bool:
     """Whether an argument's type is a list, or a union with one."""
-    origin = get_origin(annotation)
-    if origin in {Annotated, Union, UnionType}:
+    type_origin = get_origin(annotation)
+    if type_origin in {Annotated, Union, UnionType}:
         return any(map(_is_list, get_args(annotation)))
-    return (origin or annotation) is list
+    return (type_origin or annotation) is list
 
 
 def _in_body(name: str, body: bytes) -> dict[str, Any]:
@@ -231,11 +235,11 @@ def _in_body(name: str, body: bytes) -> dict[str, Any]:
             "is not JSON: send an object of arguments",
         ) from exc
     if not isinstance(arguments, dict):
-        problem = "must be a JSON object of arguments"
-        raise _refusal(f"The body of {name} {problem}.", _BODY, problem)
+        problem_text = "must be a JSON object of arguments"
+        raise _refusal(f"The body of {name} {problem_text}.", _BODY, problem_text)
     return arguments
 
 
 def _refusal(message: str, argument: str, problem: str) -> InvalidRequest:
-    """Build the error of a request of which one part does not fit."""
+    """Build the error of a request with one wrong part, and name that part."""
     return InvalidRequest(message, problems=[{"argument": argument, "problem": problem}])

@@ -37,7 +37,7 @@ VIEWS: Final = {"review_open": REVIEW, "review_show": REVIEW}
 _HERE: Final = Path(__file__).parent / "view"
 _PAGES: Final = Path(__file__).parents[1] / "web" / "static"
 _CLOSED_DOMAINS: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
-"""The permissions of a view's content policy; day1's view asks for no domain in any."""
+"""The domain lists of a view's content policy; all are empty for day1's view."""
 
 
 def documents(tools: Collection[str]) -> dict[str, TextResourceContents]:
@@ -54,8 +54,8 @@ def add_views(server: Server[Any], tools: Collection[str]) -> None:
 def with_views(ctx: Any, tools: Iterable[types.Tool]) -> list[types.Tool]:
     """List tools with the addresses of their views if the request's client can show views."""
     capabilities = ctx.session.client_capabilities
-    settings = ((capabilities and capabilities.extensions) or {}).get(EXTENSION) or {}
-    mime_types = settings.get("mimeTypes")
+    extension_settings = ((capabilities and capabilities.extensions) or {}).get(EXTENSION) or {}
+    mime_types = extension_settings.get("mimeTypes")
     view_by_tool = VIEWS if isinstance(mime_types, list) and HTML in mime_types else {}
     return [
         tool.model_copy(update={"meta": {**(tool.meta or {}), "ui": {"resourceUri": view}}})
@@ -75,11 +75,15 @@ def review() -> TextResourceContents:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = {"{policy}": security_policy, "{style}": style, "{script}": script}
-    page = _read(_HERE / "review.html")
-    text = re.sub(r"\{(?:policy|style|script)\}", lambda part: parts[part[0]], page)
-    ui = {"csp": {domains: [] for domains in _CLOSED_DOMAINS}, "prefersBorder": True}
-    return TextResourceContents(uri=REVIEW, mime_type=HTML, text=text, meta={"ui": ui})
+    text_by_placeholder = {"{policy}": security_policy, "{style}": style, "{script}": script}
+    page_template = _read(_HERE / "review.html")
+    page_html = re.sub(
+        r"\{(?:policy|style|script)\}", lambda part: text_by_placeholder[part[0]], page_template
+    )
+    ui_metadata = {"csp": {permission: [] for permission in _CLOSED_DOMAINS}, "prefersBorder": True}
+    return TextResourceContents(
+        uri=REVIEW, mime_type=HTML, text=page_html, meta={"ui": ui_metadata}
+    )
 
 
 def _read(*paths: Path) -> str:
@@ -92,7 +96,7 @@ def _hash(text: str) -> str:
 
 def _words() -> str:
     """Write the words and columns that the view's script uses as JSON."""
-    words: Mapping[str, Any] = {
+    document: Mapping[str, Any] = {
         "version": __version__,
         "groups": GROUPS,
         "reasons": REASONS,
@@ -106,7 +110,7 @@ def _words() -> str:
         "folded": FOLDED,
         "beginning": BEGINNING,
     }
-    return json.dumps(words)
+    return json.dumps(document)
 
 
 def _kind(kind: Kind) -> dict[str, Any]:

@@ -37,9 +37,9 @@ class Streams:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the session managers during the block; leaving it ends all sessions."""
-        async with AsyncExitStack() as stack:
+        async with AsyncExitStack() as exit_stack:
             for manager in self.managers:
-                await stack.enter_async_context(manager.run())
+                await exit_stack.enter_async_context(manager.run())
             self.served = True
             try:
                 yield
@@ -74,13 +74,13 @@ def streams(
 
 def _warning(app: ASGIApp, text: str) -> ASGIApp:
     """Wrap an app so that it logs a warning at its first request."""
-    warned = False
+    has_warned = False
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal warned
-        if not warned:
+        nonlocal has_warned
+        if not has_warned:
             log.warning(text)
-            warned = True
+            has_warned = True
         await app(scope, receive, send)
 
     return serve
@@ -106,8 +106,8 @@ def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:
     transport = SseServerTransport(_MESSAGES, max_request_body_size=body_bytes)
 
     async def connect(scope: Scope, receive: Receive, send: Send) -> None:
-        async with transport.connect_sse(scope, receive, send) as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+        async with transport.connect_sse(scope, receive, send) as (read_stream, write_stream):
+            await server.run(read_stream, write_stream, server.create_initialization_options())
 
     class Connect:
         """An ASGI app: a class, since a Route treats a function as an endpoint."""

@@ -62,7 +62,7 @@ class Listening:
         self._leave: Callable[[], None] = lambda: None
 
     async def _came(self) -> None:
-        """Count a new client; the first one subscribes to the feed, which reads the store."""
+        """Count a new client; for the first client, subscribe to the feed of changes."""
         if not self._open:
             self._leave = await self._feed.subscribe(self._take)
         self._open += 1
@@ -82,20 +82,20 @@ class Listening:
             await self._publish(news)
 
     async def _publish(self, news: News) -> None:
-        uris, listed = _addresses(news)
+        uris, is_list_changed = _addresses(news)
         for listeners in list(self._listeners.values()):
             if _sees(listeners.access, news):
-                if listed:
+                if is_list_changed:
                     await listeners.bus.publish(ResourcesListChanged())
                 for uri in uris:
                     await listeners.bus.publish(ResourceUpdated(uri=uri))
-        for key, (session, access) in list(self._subscribed.items()):
-            if key[1] in uris and _sees(access, news):
+        for session_and_uri, (session, access) in list(self._subscribed.items()):
+            if session_and_uri[1] in uris and _sees(access, news):
                 try:
                     with anyio.fail_after(_SLOWEST_S):
-                        await session.send_resource_updated(key[1])
+                        await session.send_resource_updated(session_and_uri[1])
                 except Exception:  # noqa: BLE001 - on any error this client counts as gone
-                    self._forget(key)
+                    self._forget(session_and_uri)
 
     async def listen(
         self, ctx: Any, params: SubscriptionsListenRequestParams
@@ -132,7 +132,7 @@ class Listening:
             self._left()
 
     def close(self) -> None:
-        """End all streams by the message that the protocol has for it."""
+        """End all streams with the protocol's closing message."""
         for listeners in self._listeners.values():
             listeners.streams.close()
 
@@ -141,16 +141,16 @@ def _addresses(news: News) -> tuple[Sequence[str], bool]:
     """Return the addresses of changed resources, and whether the list of resources changed."""
     if not isinstance(news, Moved):
         return [REVIEWS], False
-    list_changed = news.new or news.commit is None
+    is_list_changed = news.new or news.commit is None
     uris = [branch_uri(news.branch), prime_uri(news.branch)]
-    return [*uris, *([BRANCHES] if list_changed else [])], list_changed
+    return [*uris, *([BRANCHES] if is_list_changed else [])], is_list_changed
 
 
 def _sees(access: Access, news: News) -> bool:
     """Whether a client may hear news: it sees the moved branch, or all branches of a review."""
     if isinstance(news, Moved):
         return access.sees(news.branch)
-    return any(all(map(access.sees, item.branches)) for item in news.changed)
+    return any(all(map(access.sees, changed_review.branches)) for changed_review in news.changed)
 
 
 def _session(ctx: Any) -> str:

@@ -35,7 +35,7 @@ from pydantic import ValidationError
 _AHEAD = 64
 """Maximum number of lines that wait to be written; then `send` waits for the client to read."""
 _LOOK_S = 0.01
-"""Seconds between two looks at how many lines wait."""
+"""Seconds between two checks of how many lines wait."""
 
 Received = SessionMessage | Exception
 """What the SDK's server takes from a transport."""
@@ -48,42 +48,42 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
     Meanwhile `sys.stdin` is empty and `sys.stdout` writes to stderr, so that nothing else gets onto
     the wire. Messages with a lone surrogate (half an emoji), which JSON allows, are passed on too.
     """
-    reading, writing = _claimed()
-    sending, received = anyio.create_memory_object_stream[Received](math.inf)
+    client_input, client_output = _claimed()
+    message_sender, message_receiver = anyio.create_memory_object_stream[Received](math.inf)
     call_on_loop = asyncio.get_running_loop().call_soon_threadsafe
 
     def take(message: SessionMessage) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens now
-            sending.send_nowait(message)
+            message_sender.send_nowait(message)
 
     def read() -> None:
         with suppress(RuntimeError):  # the loop has ended
-            for line in reading:
+            for line in client_input:
                 message = _message(line)
                 if isinstance(message, JSONRPCError):
                     lines.put(message)
                 elif message is not None:
                     call_on_loop(take, SessionMessage(message))
-            call_on_loop(sending.close)
+            call_on_loop(message_sender.close)
 
-    lines = Lines(writing, left=partial(call_on_loop, sending.close))
+    lines = Lines(client_output, left=partial(call_on_loop, message_sender.close))
     Thread(target=read, name="reads the wire", daemon=True).start()
     try:
-        yield received, lines
+        yield message_receiver, lines
     finally:
         await lines.written()
 
 
 def _claimed() -> tuple[TextIO, TextIO]:
     """Take stdin and stdout for this module alone; other code gets an empty stdin and stderr."""
-    reading, writing = os.dup(0), os.dup(1)
+    input_fd, output_fd = os.dup(0), os.dup(1)
     null_device = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null_device, 0)
     os.close(null_device)
     os.dup2(2, 1)
     return (
-        os.fdopen(reading, encoding="utf-8", errors="replace"),
-        os.fdopen(writing, "w", encoding="utf-8", newline="\n"),
+        os.fdopen(input_fd, encoding="utf-8", errors="replace"),
+        os.fdopen(output_fd, "w", encoding="utf-8", newline="\n"),
     )
 
 

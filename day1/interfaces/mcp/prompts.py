@@ -36,9 +36,9 @@ def listed(offered: Offered) -> ListPromptsResult:
                     PromptArgument(
                         name=name,
                         description=description,
-                        required=number == 0 and name not in prompt.defaults,
+                        required=index == 0 and name not in prompt.defaults,
                     )
-                    for number, (name, description) in enumerate(prompt.arguments.items())
+                    for index, (name, description) in enumerate(prompt.arguments.items())
                 ],
             )
             for _, prompt in offered.values()
@@ -53,20 +53,31 @@ def worded(offered: Offered, ctx: Context, params: GetPromptRequestParams) -> Ge
         MCPError: there is no such prompt, or an argument is missing.
         Day1Error: the prompt's operation failed.
     """
-    name, arguments = params.name, params.arguments
-    if name not in offered:
-        names = ", ".join(offered) or "none"
-        raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}; there are {names}.")
-    toolset, prompt = offered[name]
-    values = {
-        key: (arguments or {}).get(key) or prompt.defaults.get(key) for key in prompt.arguments
+    prompt_name, arguments = params.name, params.arguments
+    if prompt_name not in offered:
+        prompt_names = ", ".join(offered) or "none"
+        raise MCPError(
+            INVALID_PARAMS, f"There is no prompt {prompt_name[:80]!r}; there are {prompt_names}."
+        )
+    toolset, prompt = offered[prompt_name]
+    value_by_argument = {
+        argument_name: (arguments or {}).get(argument_name) or prompt.defaults.get(argument_name)
+        for argument_name in prompt.arguments
     }
-    missing = [key for key, value in values.items() if value is None]
-    if missing:
-        raise MCPError(INVALID_PARAMS, f"The prompt {name!r} needs: {', '.join(missing)}.")
+    missing_arguments = [
+        argument_name for argument_name, value in value_by_argument.items() if value is None
+    ]
+    if missing_arguments:
+        raise MCPError(
+            INVALID_PARAMS, f"The prompt {prompt_name!r} needs: {', '.join(missing_arguments)}."
+        )
     if prompt.operation is not None:
-        filled = {key: value for key, value in values.items() if value}
-        values["answer"] = str(TOOLSETS.of(toolset, prompt.operation).call(ctx, filled)["text"])
-    text = TextContent(type="text", text=prompt.text.format(**values))
-    message = PromptMessage(role="user", content=text)
+        filled_arguments = {
+            argument_name: value for argument_name, value in value_by_argument.items() if value
+        }
+        value_by_argument["answer"] = str(
+            TOOLSETS.of(toolset, prompt.operation).call(ctx, filled_arguments)["text"]
+        )
+    content = TextContent(type="text", text=prompt.text.format(**value_by_argument))
+    message = PromptMessage(role="user", content=content)
     return GetPromptResult(description=prompt.description, messages=[message])

@@ -110,18 +110,20 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
     Raises:
         MCPError: day1 did not make this cursor.
     """
-    start = start_of(params.cursor if params else None)
+    page_start = start_of(params.cursor if params else None)
     entries = [_resource("branches", "Branches", BRANCHES)]
     entries.append(_resource("reviews", "What waits for a person", REVIEWS))
     entries.append(_resource("prime", "What a session begins with", PRIME, _TEXT))
     for branch in _call(ctx, "memory_branch_list")["result"]:
-        name = branch["branch_name"]
-        entries.append(_resource(name, f"Branch {name}", branch_uri(name)))
+        branch_name = branch["branch_name"]
+        entries.append(_resource(branch_name, f"Branch {branch_name}", branch_uri(branch_name)))
     for snapshot in _call(ctx, "memory_snapshot_list")["result"]:
         title = f"Snapshot of {snapshot['branch']}, {snapshot['created_at']}"
         entries.append(_resource(snapshot["id"], title, f"day1://snapshots/{snapshot['id']}"))
-    next_cursor = str(start + _PAGE) if len(entries) > start + _PAGE else None
-    return ListResourcesResult(resources=entries[start : start + _PAGE], next_cursor=next_cursor)
+    next_cursor = str(page_start + _PAGE) if len(entries) > page_start + _PAGE else None
+    return ListResourcesResult(
+        resources=entries[page_start : page_start + _PAGE], next_cursor=next_cursor
+    )
 
 
 def start_of(cursor: str | None) -> int:
@@ -131,7 +133,10 @@ def start_of(cursor: str | None) -> int:
         MCPError: day1 did not make this cursor.
     """
     if cursor is not None and not _CURSOR.fullmatch(cursor):
-        raise MCPError(INVALID_PARAMS, "The cursor is not one that this server gave.")
+        raise MCPError(
+            INVALID_PARAMS,
+            "This server gave no such cursor: list again from the first page, without a cursor.",
+        )
     return int(cursor or 0)
 
 
@@ -148,15 +153,15 @@ def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     """
     uri = params.uri
     try:
-        resource = _read(ctx, uri)
+        resource_value = _read(ctx, uri)
     except NotFound as exc:
         raise MCPError(INVALID_PARAMS, f"Resource not found: {exc}", {"uri": uri}) from exc
-    if isinstance(resource, str):
-        content = TextResourceContents(uri=uri, mime_type=_TEXT, text=resource)
+    if isinstance(resource_value, str):
+        content = TextResourceContents(uri=uri, mime_type=_TEXT, text=resource_value)
         return ReadResourceResult(contents=[content])
-    text = json.dumps(resource, ensure_ascii=False, separators=(",", ":"))
-    text = text.encode("utf-8", "replace").decode()
-    content = TextResourceContents(uri=uri, mime_type=_JSON, text=text)
+    resource_json = json.dumps(resource_value, ensure_ascii=False, separators=(",", ":"))
+    resource_json = resource_json.encode("utf-8", "replace").decode()
+    content = TextResourceContents(uri=uri, mime_type=_JSON, text=resource_json)
     return ReadResourceResult(contents=[content])
 
 
@@ -183,7 +188,9 @@ def _reviews(ctx: Context) -> Mapping[str, Any]:
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
     snapshots = _call(ctx, "memory_snapshot_list")["result"]
-    snapshot = next((item for item in snapshots if item["id"] == name), None)
+    snapshot = next(
+        (listed_snapshot for listed_snapshot in snapshots if listed_snapshot["id"] == name), None
+    )
     if snapshot is None:
         raise NotFound(f"there is no snapshot {name[:80]!r}.")
     facts = _call(ctx, "memory_list", type="fact", branch=snapshot["branch"], at=name, limit=_FACTS)
@@ -213,16 +220,22 @@ _READERS: Final[tuple[tuple[str, _Reader], ...]] = (
 
 def completed(ctx: Context, params: CompleteRequestParams) -> CompleteResult:
     """Complete the name of a branch or the id of a snapshot from its beginning."""
-    typed, values = params.argument.value.lower(), list[str]()
+    typed_text, completions = params.argument.value.lower(), list[str]()
     if params.argument.name in {"branch", "target"}:
-        values = [b["branch_name"] for b in _call(ctx, "memory_branch_list")["result"]]
+        completions = [
+            branch["branch_name"] for branch in _call(ctx, "memory_branch_list")["result"]
+        ]
     elif params.argument.name == "id" and getattr(params.ref, "uri", "").startswith(
         "day1://snapshots"
     ):
-        values = [s["id"] for s in _call(ctx, "memory_snapshot_list")["result"]]
-    values = [value for value in values if value.lower().startswith(typed)]
+        completions = [snapshot["id"] for snapshot in _call(ctx, "memory_snapshot_list")["result"]]
+    completions = [
+        completion for completion in completions if completion.lower().startswith(typed_text)
+    ]
     return CompleteResult(
         completion=Completion(
-            values=values[:_COMPLETED], total=len(values), has_more=len(values) > _COMPLETED
+            values=completions[:_COMPLETED],
+            total=len(completions),
+            has_more=len(completions) > _COMPLETED,
         )
     )

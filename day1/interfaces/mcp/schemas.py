@@ -55,7 +55,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
     def put(part: Any) -> Any:
         if isinstance(part, list):
-            return [put(item) for item in part]
+            return [put(list_item) for list_item in part]
         if not isinstance(part, dict):
             return part
         reference = part.get("$ref")
@@ -74,12 +74,12 @@ def _slim(part: Any, *, named: bool = False) -> Any:
     `named` says that the keys of `part` are names of properties or definitions.
     """
     if isinstance(part, list):
-        return [_slim(item) for item in part]
+        return [_slim(list_item) for list_item in part]
     if not isinstance(part, dict):
         return part
     if named:
         return {key: _slim(value) for key, value in part.items()}
-    fields = {
+    slim_schema = {
         key: _slim(value, named=key in {"properties", "$defs"})
         for key, value in part.items()
         if key not in {"title", "meaning", "minLength", "maxLength"}
@@ -87,13 +87,13 @@ def _slim(part: Any, *, named: bool = False) -> Any:
         and not (key == "additionalProperties" and (value is True or value == {}))
         and not (key == "default" and value is None)  # what is not required may be left out
     }
-    return _folded(fields)
+    return _folded(slim_schema)
 
 
 def _folded(part: dict[str, Any]) -> dict[str, Any]:
-    choices = part.get("anyOf", [])
-    non_null = [choice for choice in choices if choice != {"type": "null"}]
-    if len(non_null) == 1 and len(choices) == 2 and isinstance(non_null[0].get("type"), str):  # noqa: PLR2004 - X or null
+    alternatives = part.get("anyOf", [])
+    non_null = [alternative for alternative in alternatives if alternative != {"type": "null"}]
+    if len(non_null) == 1 and len(alternatives) == 2 and isinstance(non_null[0].get("type"), str):  # noqa: PLR2004 - X or null
         nullable_schema = dict(non_null[0])
         nullable_schema["type"] = [nullable_schema["type"], "null"]
         if "enum" in nullable_schema:

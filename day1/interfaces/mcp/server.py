@@ -49,8 +49,8 @@ _CONFIRMED: Final = {"anthropic/requiresUserInteraction": True}
 def instructions(tools: Sequence[Tool]) -> str:
     """Write the server's instructions: the hints of the toolsets of these tools."""
     tool_by_name = {tool.name: tool for tool in tools}
-    hints = {id(tool.toolset.hints): tool.toolset.hints for tool in tools}
-    return "\n".join(line for hint in hints.values() for line in hint.told(tool_by_name))
+    hints_by_id = {id(tool.toolset.hints): tool.toolset.hints for tool in tools}
+    return "\n".join(line for hint in hints_by_id.values() for line in hint.told(tool_by_name))
 
 
 MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
@@ -62,10 +62,16 @@ def build_server(
 ) -> Server[Any]:
     """Build an MCP server with tools, resources, subscriptions and prompts."""
     tool_by_name = {tool.name: tool for tool in tools}
-    tool_by_call = _unlisted(tools) | tool_by_name | _dotted(tools)
+    tool_by_called_name = _unlisted(tools) | tool_by_name | _dotted(tools)
     listing_by_name = {tool.name: listing(tool.operation) for tool in tools}
-    prompt_by_name = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
-    skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
+    prompt_by_name = {
+        prompt.name: (prompting_tool.toolset, prompt)
+        for prompting_tool in tools
+        for prompt in prompting_tool.toolset.hints.prompts
+    }
+    skills = tuple(
+        dict.fromkeys(skill_name for tool in tools for skill_name in tool.toolset.hints.skills)
+    )
     document_by_uri = {**contents(skills), **apps.documents(listing_by_name)}
 
     async def list_tools(ctx: Any, _params: Any) -> ListToolsResult:
@@ -75,7 +81,11 @@ def build_server(
         return prompts.listed(prompt_by_name)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        tool = listing_by_name.get(tool_by_call[name].name) if name in tool_by_call else None
+        tool = (
+            listing_by_name.get(tool_by_called_name[name].name)
+            if name in tool_by_called_name
+            else None
+        )
         return None if tool is None else tool.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
@@ -84,7 +94,7 @@ def build_server(
             return replace(tool_context, progress=partial(_report, ctx), stopped=_stopped)
 
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
-        return await to_thread.run_sync(partial(_call, tool_by_call, context, params))
+        return await to_thread.run_sync(partial(_call, tool_by_called_name, context, params))
 
     server = Server[Any](
         "day1",
@@ -145,13 +155,13 @@ def _in_worker(
 def _reading(
     fixed: Mapping[str, TextResourceContents], read: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Build a handler that returns resources shipped with day1, else those that `read` finds."""
+    """Build a handler that returns resources shipped with day1, and reads others with `read`."""
 
     async def handle(ctx: Any, params: ReadResourceRequestParams) -> Any:
         if params.uri not in fixed:
             return await read(ctx, params)
-        files = [fixed[params.uri]]
-        return ReadResourceResult(contents=files, ttl_ms=FRESH_MS, cache_scope="public")
+        documents = [fixed[params.uri]]
+        return ReadResourceResult(contents=documents, ttl_ms=FRESH_MS, cache_scope="public")
 
     return handle
 
@@ -186,20 +196,26 @@ def _call(
 ) -> CallToolResult:
     tool = by_name.get(params.name)
     if tool is None:
-        error_shape = next((other.toolset.errors for other in by_name.values()), ErrorShape())
+        error_shape = next(
+            (served_tool.toolset.errors for served_tool in by_name.values()), ErrorShape()
+        )
         message = f"There is no tool {params.name[:80]!r} here."
-        listed_tools = (other for other in by_name.values() if other.name in other.toolset.tools)
-        names = sorted({other.name for other in listed_tools})
-        return result(error_shape.body(UnknownTool(message, tools=names), str), is_error=True)
-    error_shape, say = tool.toolset.errors, partial(_named, by_name)
+        listed_tools = (
+            served_tool
+            for served_tool in by_name.values()
+            if served_tool.name in served_tool.toolset.tools
+        )
+        tool_names = sorted({served_tool.name for served_tool in listed_tools})
+        return result(error_shape.body(UnknownTool(message, tools=tool_names), str), is_error=True)
+    error_shape, word_step = tool.toolset.errors, partial(_named, by_name)
     try:
-        answer = tool.call(replace(context(), say=say), params.arguments or {})
+        answer = tool.call(replace(context(), say=word_step), params.arguments or {})
     except Day1Error as exc:
-        return result(error_shape.body(exc, say), is_error=True)
+        return result(error_shape.body(exc, word_step), is_error=True)
     except Exception:
         log.exception("%s failed", params.name[:80])
         error = Day1Error("day1 failed on this call; its log on stderr says more.")
-        return result(error_shape.body(error, say), is_error=True)
+        return result(error_shape.body(error, word_step), is_error=True)
     return result(answer, text=tool.operation.text)
 
 
@@ -211,8 +227,8 @@ def _named(served: Mapping[str, Tool], step: Step) -> str:
     """
     if step.arguments or step.operation in served:
         return str(step)
-    tool, called = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)
-    is_same_namespace = called is None or called.namespace is tool.toolset.namespace
+    tool, called_toolset = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)
+    is_same_namespace = called_toolset is None or called_toolset.namespace is tool.toolset.namespace
     return tool.name if is_same_namespace else tool.qualified_name
 
 
@@ -248,9 +264,9 @@ def result(
         blocks = [_block(answer_text)] if answer_text else []
     else:
         blocks = [_block(text_json if answer_text is structured else _json(answer_text))]
-    state = structured.get("read") or structured.get("written") or {}
-    if state.get("notes"):
-        blocks.append(_block("Note: " + " ".join(state["notes"])))
+    branch_state = structured.get("read") or structured.get("written") or {}
+    if branch_state.get("notes"):
+        blocks.append(_block("Note: " + " ".join(branch_state["notes"])))
     return CallToolResult(
         content=list(blocks), structured_content=dict(structured), is_error=is_error
     )

@@ -66,9 +66,13 @@ class Skill:
 def skill(name: str) -> Skill:
     """Read the skill in the folder of this name."""
     folder = FOLDER / name
-    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-    paths.sort(key=lambda path: path != _MAIN)
-    files = {f"skill://{name}/{path}": (folder / path).read_bytes() for path in paths}
+    relative_paths = sorted(
+        file_path.relative_to(folder).as_posix()
+        for file_path in folder.rglob("*")
+        if file_path.is_file()
+    )
+    relative_paths.sort(key=lambda path: path != _MAIN)
+    files = {f"skill://{name}/{path}": (folder / path).read_bytes() for path in relative_paths}
     uri = f"skill://{name}/{_MAIN}"
     return Skill(uri, _frontmatter(files[uri].decode()), files)
 
@@ -117,8 +121,8 @@ def _negotiated(ctx: Any) -> None:
     """
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
-    capabilities = ctx.session.client_capabilities
-    if EXTENSION not in ((capabilities and capabilities.extensions) or {}):
+    client_capabilities = ctx.session.client_capabilities
+    if EXTENSION not in ((client_capabilities and client_capabilities.extensions) or {}):
         raise MCPError(
             MISSING_REQUIRED_CLIENT_CAPABILITY,
             f"This client did not declare {EXTENSION}: declare it in its capabilities.",
@@ -134,9 +138,11 @@ def listed(
     Raises:
         MCPError: day1 did not make this cursor.
     """
-    start = start_of(cursor)
-    next_page = {"nextCursor": str(start + page)} if len(entries) > start + page else {}
-    return {"skills": list(entries[start : start + page]), **next_page, **_CACHE_HINTS}
+    page_start = start_of(cursor)
+    cursor_field = (
+        {"nextCursor": str(page_start + page)} if len(entries) > page_start + page else {}
+    )
+    return {"skills": list(entries[page_start : page_start + page]), **cursor_field, **_CACHE_HINTS}
 
 
 def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:

@@ -22,14 +22,14 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, J
     """
 
     async def run() -> None:
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as task_group:
             if sys.platform != "win32":
-                tasks.start_soon(_leave_on_signal, close)
-            for name, job in beside.items():
-                tasks.start_soon(run_forever, name, job)
-            async with pipes() as (reading, writing):
-                await server.run(reading, writing, server.create_initialization_options())
-            tasks.cancel_scope.cancel()
+                task_group.start_soon(_leave_on_signal, close)
+            for job_name, job in beside.items():
+                task_group.start_soon(run_forever, job_name, job)
+            async with pipes() as (read_stream, write_stream):
+                await server.run(read_stream, write_stream, server.create_initialization_options())
+            task_group.cancel_scope.cancel()
 
     try:
         anyio.run(run)
@@ -38,8 +38,8 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, J
 
 
 async def _leave_on_signal(close: Callable[[], None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for number in signals:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received_signals:
+        async for signal_number in received_signals:
             close()
             # Exit hard: the writing thread hangs when the client does not read.
-            os._exit(128 + number)
+            os._exit(128 + signal_number)

@@ -62,11 +62,13 @@ def add_command(session: Session, text: str | None, **options: Any) -> None:
         "request_id": options["request_id"],
         "space": options["space"],
     }
-    tool, summary, columns = _memory(session, text, options)
-    answer = session.call(tool, create=True, **columns, **common_arguments)
+    operation, summary, kind_arguments = _memory(session, text, options)
+    answer = session.call(operation, create=True, **kind_arguments, **common_arguments)
     if not session.answer(answer):
-        label = f"[{answer['written']['branch']}] "
-        session.screen.line((label, "branch"), (answer["id"], "commit"), f" {_head(summary)}")
+        branch_label = f"[{answer['written']['branch']}] "
+        session.screen.line(
+            (branch_label, "branch"), (answer["id"], "commit"), f" {_head(summary)}"
+        )
         twin_id = answer.get("near_duplicate_of")
         if twin_id:
             session.screen.note(("note: ", "dim"), f"{short(twin_id)} says exactly the same")

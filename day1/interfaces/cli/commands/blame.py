@@ -58,14 +58,17 @@ def _show_lines(session: Session, answer: dict[str, Any]) -> None:
     if not answer["lines"]:
         session.screen.note("It has no text, or its text is hidden.")
     cell = answer["cells"][0]
-    file = cell["value"].get("structure")
-    is_file = isinstance(file, dict) and file.keys() == {"text"}
-    text = file["text"] if is_file else cell["value"][cell["cell"]]
+    structure = cell["value"].get("structure")
+    is_file = isinstance(structure, dict) and structure.keys() == {"text"}
+    text = structure["text"] if is_file else cell["value"][cell["cell"]]
     text_lines = str(text).split("\n")
-    for run in answer["lines"]:
-        for number in range(run["first"], run["last"] + 1):
+    for line_run in answer["lines"]:
+        for line_number in range(line_run["first"], line_run["last"] + 1):
             session.screen.line(
-                (short_commit(run["commit"] or "-" * 8), "commit"),
-                (f" ({run['agent_id'] or '-'}, {brief(run['at'])}) {number:>4} ", "dim"),
-                text_lines[number - 1],
+                (short_commit(line_run["commit"] or "-" * 8), "commit"),
+                (
+                    f" ({line_run['agent_id'] or '-'}, {brief(line_run['at'])}) {line_number:>4} ",
+                    "dim",
+                ),
+                text_lines[line_number - 1],
             )

@@ -36,29 +36,31 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     only: reviewed, of verified facts (gate), by a token other than the author's, or looked at as
     often as its rules say (tiers): --tier "none kind=observation" --tier "two category=policy".
     """
-    deletes = options["delete"] or options["force"]
-    protects = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
-    changes_archived = options["archives"] is not None
-    creates = bool(start or options["description"] or options["at"])
-    actions = (deletes, changes_archived, protects, creates)
-    if sum(actions) > 1:
+    is_deletion = options["delete"] or options["force"]
+    is_protection = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
+    is_archiving = options["archives"] is not None
+    is_creation = bool(start or options["description"] or options["at"])
+    action_flags = (is_deletion, is_archiving, is_protection, is_creation)
+    if sum(action_flags) > 1:
         raise click.UsageError("Create, delete, archive or protect: give one of them at a time.")
     if name is None:
-        if any(actions):
+        if any(action_flags):
             raise click.UsageError("Which branch? Give its NAME.")
         _list(session, verbose=options["verbose"])
-    elif deletes:
+    elif is_deletion:
         _delete(session, name, force=options["force"])
-    elif protects:
+    elif is_protection:
         _protect(session, name, options)
-    elif changes_archived:
+    elif is_archiving:
         _archive(session, name, archived=options["archives"])
     else:
         answer = session.create_branch(name, start, options["description"], options["at"])
         if not session.answer(answer):
             time_phrase = f" as of {options['at']}" if options["at"] else ""
-            line = f"Branch {answer['branch_name']} created from {answer['parent']}{time_phrase}."
-            session.screen.line(line)
+            created_line = (
+                f"Branch {answer['branch_name']} created from {answer['parent']}{time_phrase}."
+            )
+            session.screen.line(created_line)
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
@@ -74,23 +76,35 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
 
 
 def _protect(session: Session, name: str, options: Mapping[str, Any]) -> None:
-    requires, rules, lifts = options["protect"], list(options["tiers"]), options["unprotect"]
-    if lifts and (rules or requires is not None):
+    requirements_text, tier_rules, is_unprotect = (
+        options["protect"],
+        list(options["tiers"]),
+        options["unprotect"],
+    )
+    if is_unprotect and (tier_rules or requirements_text is not None):
         raise click.UsageError("Use --unprotect without --protect and --tier.")
-    requirements = [part.strip() for part in (requires or "").split(",") if part.strip()]
-    requirements += ["tiers"] if rules and "tiers" not in requirements else []
-    if not lifts and not requirements:
+    requirements = [
+        requirement.strip()
+        for requirement in (requirements_text or "").split(",")
+        if requirement.strip()
+    ]
+    requirements += ["tiers"] if tier_rules and "tiers" not in requirements else []
+    if not is_unprotect and not requirements:
         raise click.UsageError("--protect takes one or more of: review, gate, other, tiers.")
     answer = session.call(
-        "memory_branch_protect", branch_name=name, requires=requirements, tiers=rules or None
+        "memory_branch_protect", branch_name=name, requires=requirements, tiers=tier_rules or None
     )
     if session.answer(answer):
         return
-    names = ", ".join(answer["requires"])
-    protection = f"takes only merges that fulfil: {names}" if names else "takes writes"
-    session.screen.line(f"Branch {name} {protection}.")
-    for rule in answer["tiers"]:
-        session.screen.line(f"  {rule}")
+    requirement_names = ", ".join(answer["requires"])
+    protection_text = (
+        f"takes only merges that fulfil: {requirement_names}"
+        if requirement_names
+        else "takes writes"
+    )
+    session.screen.line(f"Branch {name} {protection_text}.")
+    for tier_rule in answer["tiers"]:
+        session.screen.line(f"  {tier_rule}")
 
 
 def _list(session: Session, *, verbose: bool) -> None:
@@ -98,22 +112,24 @@ def _list(session: Session, *, verbose: bool) -> None:
     if session.answer(answer):
         return
     if verbose:
-        rows: list[list[Part]] = [
+        table_rows: list[list[Part]] = [
             [
-                "*" if item["active"] else " ",
-                (item["branch_name"], "branch"),
-                (short_commit(item["commit"]), "commit"),
-                item["status"],
-                item["parent"],
-                item["description"],
+                "*" if branch["active"] else " ",
+                (branch["branch_name"], "branch"),
+                (short_commit(branch["commit"]), "commit"),
+                branch["status"],
+                branch["parent"],
+                branch["description"],
             ]
-            for item in answer["result"]
+            for branch in answer["result"]
         ]
-        session.screen.table(("", "branch", "commit", "status", "parent", "description"), rows)
+        session.screen.table(
+            ("", "branch", "commit", "status", "parent", "description"), table_rows
+        )
         return
-    for item in answer["result"]:
-        status_note = "" if item["status"] == "active" else f"  ({item['status']})"
-        name: Part = item["branch_name"]
-        if item["active"]:
-            name = (item["branch_name"], "added")
-        session.screen.line("* " if item["active"] else "  ", name, (status_note, "dim"))
+    for branch in answer["result"]:
+        status_note = "" if branch["status"] == "active" else f"  ({branch['status']})"
+        styled_name: Part = branch["branch_name"]
+        if branch["active"]:
+            styled_name = (branch["branch_name"], "added")
+        session.screen.line("* " if branch["active"] else "  ", styled_name, (status_note, "dim"))

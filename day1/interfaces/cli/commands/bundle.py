@@ -57,11 +57,11 @@ def bundle_list_command(session: Session, *, deprecated: bool) -> None:
     status = "deprecated" if deprecated else "active"
     answer = session.call("knowledge_bundle_list", status=status, limit=200)
     if not session.answer(answer):
-        rows = [
-            (b["id"], str(b["fact_count"]), b["source_branch"], b["name"])
-            for b in answer["bundles"]
+        table_rows = [
+            (bundle["id"], str(bundle["fact_count"]), bundle["source_branch"], bundle["name"])
+            for bundle in answer["bundles"]
         ]
-        session.screen.table(("bundle", "facts", "from", "name"), rows)
+        session.screen.table(("bundle", "facts", "from", "name"), table_rows)
 
 
 bundle_command.add_command(bundle_export_command)

@@ -32,27 +32,29 @@ def call_command(
     if tool is None:
         _list(session, toolset)
         return
-    tool_found = _find(tool, toolset)
-    text = sys.stdin.read() if arguments == "-" else arguments or "{}"
+    called_tool = _find(tool, toolset)
+    arguments_json = sys.stdin.read() if arguments == "-" else arguments or "{}"
     try:
-        parsed = json.loads(text)
+        parsed_arguments = json.loads(arguments_json)
     except (ValueError, RecursionError) as exc:
         raise InvalidRequest(
             f"The arguments of {tool} are not JSON; give a JSON object, such as '{{}}'."
         ) from exc
-    if not isinstance(parsed, dict):
+    if not isinstance(parsed_arguments, dict):
         raise InvalidRequest(
-            f"The arguments of {tool} are JSON, but no object; give one, such as '{{}}'."
+            f"The arguments of {tool} are JSON, but not an object: give one, such as '{{}}'."
         )
-    context = session.context(create=tool_found.operation.effect is not Effect.READ)
-    session.screen.json(tool_found.call(context, parsed))
+    context = session.context(create=called_tool.operation.effect is not Effect.READ)
+    session.screen.json(called_tool.call(context, parsed_arguments))
 
 
 def _find(name: str, toolset: str | None) -> Tool:
     from day1.toolsets.over_http import TOOLSETS
 
     tool_by_name = (
-        TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset, "call")}
+        TOOLSETS.tools
+        if toolset is None
+        else {listed_tool.name: listed_tool for listed_tool in TOOLSETS.choose(toolset, "call")}
     )
     tool = tool_by_name.get(name) or (TOOLSETS.tool(name) if toolset is None else None)
     if tool is None:
@@ -64,11 +66,14 @@ def _find(name: str, toolset: str | None) -> Tool:
 def _list(session: Session, toolset: str | None) -> None:
     from day1.toolsets.over_http import TOOLSETS
 
-    rows = [
+    table_rows = [
         (tool.toolset.name, tool.name, tool.operation.description.partition("\n")[0])
-        for name in ([toolset] if toolset else TOOLSETS)
-        for tool in TOOLSETS.choose(name, "call")
+        for toolset_name in ([toolset] if toolset else TOOLSETS)
+        for tool in TOOLSETS.choose(toolset_name, "call")
     ]
-    documents = [{"toolset": a, "name": b, "description": c} for a, b, c in rows]
+    documents = [
+        {"toolset": toolset_name, "name": tool_name, "description": first_line}
+        for toolset_name, tool_name, first_line in table_rows
+    ]
     if not session.answer({"result": documents}):
-        session.screen.table(("toolset", "operation", "what it does"), rows)
+        session.screen.table(("toolset", "operation", "what it does"), table_rows)

@@ -19,8 +19,10 @@ def cherry_pick_command(session: Session, ids: tuple[str, ...], **options: Any) 
     """Take single memories, as they are, from another branch into the current one."""
     from day1.services.branches.resolving import source_of
 
-    target = session.find(options["into"])
-    branch = session.find(options["source"]) if options["source"] else None
-    source, items = source_of(session.repo(), ids, target, branch)
-    merge = MergeDialogue(source, target.name, "cherry_pick", items, options["agent"])
-    decide_and_merge(session, merge, {**options, "hold_duplicates": False})
+    target_branch = session.find(options["into"])
+    asked_source = session.find(options["source"]) if options["source"] else None
+    source_name, row_ids = source_of(session.repo(), ids, target_branch, asked_source)
+    dialogue = MergeDialogue(
+        source_name, target_branch.name, "cherry_pick", row_ids, options["agent"]
+    )
+    decide_and_merge(session, dialogue, {**options, "hold_duplicates": False})

@@ -32,25 +32,25 @@ def diff_command(session: Session, a: str | None, b: str | None, category: str |
     repo = session.repo()
     b = session.branch(b)
     a = a or _parent(repo, b)
-    base = state(repo, a)
-    if base.how != "branch":
+    base_state = state(repo, a)
+    if base_state.how != "branch":
         if category is not None:
             raise click.UsageError("--category compares branches only: name two branches.")
-        _since(session, base.commit, b)
+        _since(session, base_state.commit, b)
         return
     answer = session.call(
-        "memory_branch_diff", source_branch=b, target_branch=base.name, category=category
+        "memory_branch_diff", source_branch=b, target_branch=base_state.name, category=category
     )
     if not session.answer(answer):
-        _draw_diff(session, answer, b, base.name)
+        _draw_diff(session, answer, b, base_state.name)
 
 
 def _parent(repo: Repository, name: str) -> str:
     from day1.services.branches.lookup import find
 
-    parent = find(repo, name).parent_id
+    parent_id = find(repo, name).parent_id
     for branch in repo.ledger.branches():
-        if branch.id == parent and branch.retired_tip is None:
+        if branch.id == parent_id and branch.retired_tip is None:
             return branch.name
     raise InvalidRequest(
         f"{name!r} has no parent to compare with: name two branches, `day1 diff {name} OTHER`."
@@ -61,9 +61,9 @@ def _since(session: Session, commit: str, branch: str) -> None:
     from day1.model.rows.change import Ref
 
     repo, ref = session.repo(), Ref(branch=branch)
-    documents = change_documents(repo, ref, repo.history.changes(commit, ref))
-    if not session.answer({**documents, "since": commit, "branch": branch}):
-        draw_changes(session.screen, documents)
+    documents_by_change = change_documents(repo, ref, repo.history.changes(commit, ref))
+    if not session.answer({**documents_by_change, "since": commit, "branch": branch}):
+        draw_changes(session.screen, documents_by_change)
 
 
 def _draw_diff(session: Session, answer: dict[str, Any], source: str, target: str) -> None:

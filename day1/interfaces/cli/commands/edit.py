@@ -51,9 +51,9 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
     for name in ("happened_at", "valid_until", "expires_at"):
         columns[name] = session.moment(options[name])
     columns |= {name: options[name] for name in ("space", "sensitivity")}
-    only_id = not any(value is not None for value in columns.values())
-    text = _text(session, kind, row, text, required=options["supersede"] or only_id)
-    common = {
+    has_no_column = not any(column_value is not None for column_value in columns.values())
+    text = _text(session, kind, row, text, required=options["supersede"] or has_no_column)
+    common_arguments = {
         "fact_id": row["id"],
         "fact_text": text,
         "branch": options["branch"],
@@ -61,17 +61,19 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
         "agent_id": options["agent"],
     }
     if options["supersede"]:
-        answer = session.call("memory_supersede_fact", **common, **_superseding(columns, options))
+        answer = session.call(
+            "memory_supersede_fact", **common_arguments, **_superseding(columns, options)
+        )
     else:
         revision_read = revision(kind, row)
         answer = session.call(
-            "memory_update_fact", **common, **columns, expect_revision=revision_read
+            "memory_update_fact", **common_arguments, **columns, expect_revision=revision_read
         )
     if not session.answer(answer):
-        summary = f"{short(answer['id'])} changed"
+        summary_line = f"{short(answer['id'])} changed"
         if options["supersede"]:
-            summary = f"{answer['id']} supersedes {short(answer['superseded'])}"
-        session.screen.line(place(answer["written"]), summary)
+            summary_line = f"{answer['id']} supersedes {short(answer['superseded'])}"
+        session.screen.line(place(answer["written"]), summary_line)
         if answer["decides_held"]:
             session.screen.line("This decided its held items.")
     session.notes(answer)
@@ -79,9 +81,11 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
 
 def _superseding(columns: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return the new fact's columns, and whether the old one keeps its valid time."""
-    for name in ("expires_at", "space", "sensitivity"):
-        if columns.pop(name) is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --supersede.")
+    for option_name in ("expires_at", "space", "sensitivity"):
+        if columns.pop(option_name) is not None:
+            raise click.UsageError(
+                f"--{option_name.replace('_', '-')} cannot be used with --supersede."
+            )
     return {**columns, "keep_valid_time": options["keep_valid_time"]}
 
 

@@ -46,7 +46,7 @@ def handoff_show_command(session: Session, handoff: str) -> None:
     session.screen.line(answer["context_summary"])
     for fact in answer["facts"]:
         session.screen.line((short(fact["id"]), "id"), f"  {fact['fact_text']}")
-    for talk in answer["conversations"]:
-        session.screen.line(f"{talk['title'] or talk['conversation_id']}:")
-        for message in talk["messages"]:
+    for conversation in answer["conversations"]:
+        session.screen.line(f"{conversation['title'] or conversation['conversation_id']}:")
+        for message in conversation["messages"]:
             session.screen.line(f"  {message['role']}: {message['content']}")

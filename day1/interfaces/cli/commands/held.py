@@ -39,12 +39,12 @@ def held_command(session: Session, action: str | None, **options: Any) -> None:
         return
     if options["held_id"] is None:
         raise click.UsageError(f"Which item? `day1 held` lists them, `day1 held {action} ID`.")
-    item = _find(held_items["items"], options["held_id"], branch)
-    new_columns = _value(session, item, options["value"]) if action == "edit" else None
+    held_item = _find(held_items["items"], options["held_id"], branch)
+    new_columns = _value(session, held_item, options["value"]) if action == "edit" else None
     answer = session.call(
         "memory_held",
         action=action,
-        id=item["id"],
+        id=held_item["id"],
         value=new_columns,
         branch=branch,
         agent_id=options["agent"],
@@ -52,42 +52,46 @@ def held_command(session: Session, action: str | None, **options: Any) -> None:
     if not session.answer(answer):
         verb = {"take": "Took", "edit": "Edited", "dismiss": "Dismissed"}[str(action)]
         items_left = plural(len(answer["items"]), "item")
-        session.screen.line(f"{verb} {short(item['id'])}; {items_left} left on {branch}.")
+        session.screen.line(f"{verb} {short(held_item['id'])}; {items_left} left on {branch}.")
 
 
 def _find(items: list[Document], text: str, branch: str) -> Document:
     """Find the item with this id, or these last letters of its id or of its memory's id."""
-    letters = text.rpartition("_")[2].upper()
-    matches = [i for i in items if letters and str(i["id"]).endswith(letters)]
-    matches = matches or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
-    if len(matches) != 1:
-        problem = "No open item" if not matches else "More than one open item"
+    last_letters = text.rpartition("_")[2].upper()
+    matching_items = [
+        item for item in items if last_letters and str(item["id"]).endswith(last_letters)
+    ]
+    matching_items = matching_items or [
+        item for item in items if last_letters and str(item["row_id"]).endswith(last_letters)
+    ]
+    if len(matching_items) != 1:
+        problem = "No open item" if not matching_items else "More than one open item"
         raise InvalidRequest(f"{problem} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
-    return matches[0]
+    return matching_items[0]
 
 
 def _value(session: Session, item: Document, new_text: str | None) -> dict[str, Any]:
     """Return the cell that an edit sets, with its new value."""
     cell = item["cell"]
-    offered = item["offered"] or item["present"] or {}
+    offered_row = item["offered"] or item["present"] or {}
     if cell == WHOLE:
         kind = kind_of(item["row_id"])
-        cell = None if kind is None or kind.text not in offered else kind.text
+        cell = None if kind is None or kind.text not in offered_row else kind.text
         if cell is None:
             raise Refused("This memory has no text to edit: take or dismiss the item.")
     if new_text is None:
         if not session.asks:
             raise click.UsageError("Missing argument 'VALUE': the value to set.")
-        new_text = click.edit(str(offered.get(cell) or "") + "\n")
+        new_text = click.edit(str(offered_row.get(cell) or "") + "\n")
         if new_text is None or not new_text.strip():
             raise Refused(
                 "The editor's text is empty, so nothing was decided: write a value and save it."
             )
-    text = new_text.strip()
-    if not isinstance(offered.get(cell), float):
-        return {cell: text}
+    edited_text = new_text.strip()
+    if not isinstance(offered_row.get(cell), float):
+        return {cell: edited_text}
     try:
-        return {cell: float(text)}
+        return {cell: float(edited_text)}
     except ValueError as exc:
         raise InvalidRequest(f"{cell} must be a number, such as 0.8.", cell=cell) from exc
 
@@ -97,12 +101,16 @@ def _list(screen: Screen, items: list[Document], branch: str) -> None:
         cell_label = "" if item["cell"] == WHOLE else f" {item['cell']}"
         reason = str(item["reason"]).replace("_", " ")
         screen.line((short(item["id"]), "warn"), f"  {short(item['row_id'])}{cell_label}: {reason}")
-        source = item["source_branch"] or "source"
-        label_width = max(len(source), len(branch)) + 1
-        present, offered = _text(item, "present"), _text(item, "offered")
-        screen.line(f"    {branch + ':':<{label_width}} {present or '(not there)'}")
-        texts = words(screen, present, offered) if present and offered else [offered or "(removed)"]
-        screen.line(f"    {source + ':':<{label_width}} ", *texts)
+        source_label = item["source_branch"] or "source"
+        label_width = max(len(source_label), len(branch)) + 1
+        present_text, offered_text = _text(item, "present"), _text(item, "offered")
+        screen.line(f"    {branch + ':':<{label_width}} {present_text or '(not there)'}")
+        shown_parts = (
+            words(screen, present_text, offered_text)
+            if present_text and offered_text
+            else [offered_text or "(removed)"]
+        )
+        screen.line(f"    {source_label + ':':<{label_width}} ", *shown_parts)
     if items:
         screen.note("`day1 held take|edit|dismiss ID` decides one")
     else:
@@ -110,11 +118,11 @@ def _list(screen: Screen, items: list[Document], branch: str) -> None:
 
 
 def _text(item: Document, side: str) -> str:
-    columns = item[side]
-    if columns is None:
+    side_columns = item[side]
+    if side_columns is None:
         return ""
     kind = kind_of(item["row_id"])
     for column in (item["cell"], *(() if kind is None else kind.says)):
-        if columns.get(column) is not None:
-            return one_spaced(str(columns[column]))
+        if side_columns.get(column) is not None:
+            return one_spaced(str(side_columns[column]))
     return ""

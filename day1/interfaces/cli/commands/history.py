@@ -34,23 +34,30 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
     if session.answer(answer):
         return
     screen, versions = session.screen, answer["versions"]
-    for number, version in enumerate(versions):
+    for index, version in enumerate(versions):
         commit_line = one_line(
             WHOLE_ID.sub(lambda match: short(match[0]), version["line"] or "waiting")
         )
-        origin = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
+        author_and_time = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
         screen.line(
             (short_commit(version["commit"] or "-" * 8), "commit"),
             (f" {version['how']:<8} ", _STYLES[version["how"]]),
             (version["branch"] or "(a branch that is gone)", "branch"),
             f" {commit_line}",
-            (f"  {origin}", "dim"),
+            (f"  {author_and_time}", "dim"),
         )
         if version["reason"]:
             screen.line(f"    because: {one_spaced(version['reason'])}")
-        older_row = next((v["row"] for v in versions[number + 1 :] if v["row"]), None)
-        for line in _difference(session, older_row, version["row"]):
-            screen.line("    ", *line)
+        older_row = next(
+            (
+                older_version["row"]
+                for older_version in versions[index + 1 :]
+                if older_version["row"]
+            ),
+            None,
+        )
+        for line_parts in _difference(session, older_row, version["row"]):
+            screen.line("    ", *line_parts)
     if answer["left_out"]:
         screen.note(f"{plural(answer['left_out'], 'older version')} more: -n shows them")
 
@@ -63,8 +70,12 @@ def _difference(
         return []
     if before is None:
         return [[text_of(row)]]
-    columns = [c for c in {**row, **before} if c != "revision"]  # empty columns are left out
-    values = [(c, before.get(c), row.get(c)) for c in columns]
+    changed_columns = [
+        column for column in {**row, **before} if column != "revision"
+    ]  # empty columns are left out
+    values_by_column = [(column, before.get(column), row.get(column)) for column in changed_columns]
     return [
-        [f"{c}: ", *words(session.screen, *sides)] for c, *sides in values if sides[0] != sides[1]
+        [f"{column}: ", *words(session.screen, *two_values)]
+        for column, *two_values in values_by_column
+        if two_values[0] != two_values[1]
     ]

@@ -32,12 +32,12 @@ def init_command(session: Session, folder: Path | None) -> None:
     else:
         store_folder = ((folder or _usual_folder()) / STORE).absolute()
         session.app.stores.refuse_anothers(store_folder)
-    created = session.app.stores.create_store(settings, store_folder, session.now)
+    is_new = session.app.stores.create_store(settings, store_folder, session.now)
     store = session.app.stores.open_store(settings, folder=store_folder)
     store.close()
-    if not session.answer({"store": store.where, "created": created, "branch": "main"}):
-        kind = "Initialized empty" if created else "Reinitialized existing"
-        session.screen.line(f"{kind} day1 store in {store.where}")
+    if not session.answer({"store": store.where, "created": is_new, "branch": "main"}):
+        outcome_phrase = "Initialized empty" if is_new else "Reinitialized existing"
+        session.screen.line(f"{outcome_phrase} day1 store in {store.where}")
 
 
 def _usual_folder() -> Path:
@@ -45,8 +45,8 @@ def _usual_folder() -> Path:
     from day1.git_folders import STORE, repository_of
     from day1.home import is_store
 
-    folder = Path.cwd()
-    repository = repository_of(folder)
-    if repository is None or not repository.linked or is_store(folder / STORE):
-        return folder
+    current_folder = Path.cwd()
+    repository = repository_of(current_folder)
+    if repository is None or not repository.linked or is_store(current_folder / STORE):
+        return current_folder
     return repository.folder

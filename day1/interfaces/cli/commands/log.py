@@ -36,37 +36,46 @@ def log_command(session: Session, branch: str | None, **options: Any) -> None:
     from day1.model.values.instant import parse
     from day1.services.access.calls import branch_of
 
-    at = session.moment(options["at"], end=True)
+    until_time = session.moment(options["at"], end=True)
     context = session.context()
     repo = context.repo
     tip_by_branch = repo.history.branches()
     current_branch = branch_of(context).name
-    names = sorted(tip_by_branch) if options["every"] else [branch_of(context, branch).name]
-    commits = _commits(repo, names, tip_by_branch, graph=options["graph"] or options["every"])
-    if at is not None:
-        instant = parse(at)
-        commits = (commit for commit in commits if commit.ts <= instant)
+    branch_names = sorted(tip_by_branch) if options["every"] else [branch_of(context, branch).name]
+    commits = _commits(
+        repo, branch_names, tip_by_branch, graph=options["graph"] or options["every"]
+    )
+    if until_time is not None:
+        until_instant = parse(until_time)
+        commits = (commit for commit in commits if commit.ts <= until_instant)
     commits = islice(commits, options["limit"])
-    labels = _labels(repo, tip_by_branch, current_branch)
+    labels_by_commit = _labels(repo, tip_by_branch, current_branch)
     if session.as_json:
-        document = [_document(commit, labels.get(commit.id, [])) for commit in commits]
+        commit_documents = [
+            _document(commit, labels_by_commit.get(commit.id, [])) for commit in commits
+        ]
         session.answer(
-            {"result": document, "read": {"branch": names[0], "commit": tip_by_branch[names[0]]}}
+            {
+                "result": commit_documents,
+                "read": {"branch": branch_names[0], "commit": tip_by_branch[branch_names[0]]},
+            }
         )
     elif options["graph"]:
-        _print_graph(session, commits, labels)
+        _print_graph(session, commits, labels_by_commit)
     else:
-        _print_list(session, commits, labels, oneline=options["oneline"])
+        _print_list(session, commits, labels_by_commit, oneline=options["oneline"])
 
 
 def _commits(
     repo: Repository, names: list[str], tips: dict[str, str], *, graph: bool
 ) -> Iterator[Commit]:
     """Yield the pending rows, each branch's as one made-up commit, then the commits."""
-    for name in names:
-        yield from _pending(repo, name, tips[name])
-    start_commits = [tips[name] for name in names]
-    commits = repo.history.graph(start_commits) if graph else repo.history.log(start_commits[0])
+    for branch_name in names:
+        yield from _pending(repo, branch_name, tips[branch_name])
+    start_commit_ids = [tips[branch_name] for branch_name in names]
+    commits = (
+        repo.history.graph(start_commit_ids) if graph else repo.history.log(start_commit_ids[0])
+    )
     # The engine makes a commit of its own before day1's first one.
     yield from (commit for commit in commits if commit.parents or commit.op != "foreign")
 
@@ -76,23 +85,27 @@ def _pending(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
     from day1.model.rows.change import Commit, Ref
 
     with repo.store.reading(Ref(branch=name)) as reading:
-        pending = reading.pending
-    if pending.count:
-        line = f"(waiting) {plural(pending.count, 'row')} on {name}"
-        yield Commit(f"{WAITING_OP}:{name}", (tip,), WAITING_OP, pending.newest or 0, "", line)
+        pending_rows = reading.pending
+    if pending_rows.count:
+        summary_line = f"(waiting) {plural(pending_rows.count, 'row')} on {name}"
+        yield Commit(
+            f"{WAITING_OP}:{name}", (tip,), WAITING_OP, pending_rows.newest or 0, "", summary_line
+        )
 
 
 def _labels(repo: Repository, tips: dict[str, str], current: str) -> dict[str, list[str]]:
     """Return the names of branches and snapshots by commit; the current branch comes first."""
     from day1.services.branches.snapshots import snapshots
 
-    labels: dict[str, list[str]] = {}
-    for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != current, pair[0])):
-        labels.setdefault(tip, []).append(f"HEAD -> {name}" if name == current else name)
+    labels_by_commit: dict[str, list[str]] = {}
+    for branch_name, tip_id in sorted(tips.items(), key=lambda pair: (pair[0] != current, pair[0])):
+        labels_by_commit.setdefault(tip_id, []).append(
+            f"HEAD -> {branch_name}" if branch_name == current else branch_name
+        )
     for snapshot in snapshots(repo, None):
         if snapshot.label:
-            labels.setdefault(snapshot.commit, []).append(f"snapshot: {snapshot.label}")
-    return labels
+            labels_by_commit.setdefault(snapshot.commit, []).append(f"snapshot: {snapshot.label}")
+    return labels_by_commit
 
 
 def _document(commit: Commit, labels: list[str]) -> dict[str, Any]:
@@ -113,9 +126,9 @@ def _document(commit: Commit, labels: list[str]) -> dict[str, Any]:
 def _print_graph(session: Session, commits: Iterable[Commit], labels: dict[str, list[str]]) -> None:
     from day1.interfaces.cli.graphing import draw_graph
 
-    for drawn in draw_graph(commits):
-        session.screen.line(f"{drawn.lanes} ", *_on_one_line(drawn.commit, labels))
-        for edge in drawn.edges:
+    for drawn_commit in draw_graph(commits):
+        session.screen.line(f"{drawn_commit.lanes} ", *_on_one_line(drawn_commit.commit, labels))
+        for edge in drawn_commit.edges:
             session.screen.line(edge)
 
 
@@ -125,11 +138,11 @@ def _print_list(
     from day1.interfaces.cli.graphing import WAITING_OP
 
     screen = session.screen
-    for number, commit in enumerate(commits):
+    for index, commit in enumerate(commits):
         if oneline or commit.op == WAITING_OP:
             screen.line(*_on_one_line(commit, labels))
             continue
-        if number:
+        if index:
             screen.line()
         screen.line((f"commit {commit.id}", "commit"), *_decoration(commit, labels))
         draw_commit(screen, commit)
@@ -141,9 +154,14 @@ def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
 
     if commit.op == WAITING_OP:
         return [(commit.line, "dim")]
-    origin = f"  {commit.author}, {brief(show(commit.ts))}"
-    name: Part = (short_commit(commit.id), "commit")
-    return [name, *_decoration(commit, labels), f" {summary(commit)}", (origin, "dim")]
+    author_and_time = f"  {commit.author}, {brief(show(commit.ts))}"
+    styled_commit: Part = (short_commit(commit.id), "commit")
+    return [
+        styled_commit,
+        *_decoration(commit, labels),
+        f" {summary(commit)}",
+        (author_and_time, "dim"),
+    ]
 
 
 def _decoration(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:

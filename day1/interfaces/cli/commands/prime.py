@@ -31,7 +31,7 @@ def prime_command(
     if prompt is None:
         answer = session.call("memory_prime", branch=branch, space=space)
     else:
-        text = sys.stdin.read() if prompt == _STDIN else prompt
-        answer = session.call("memory_recall_hint", prompt=text, branch=branch, space=space)
+        prompt_text = sys.stdin.read() if prompt == _STDIN else prompt
+        answer = session.call("memory_recall_hint", prompt=prompt_text, branch=branch, space=space)
     if not session.answer(answer) and answer["text"]:
         session.screen.line(answer["text"])

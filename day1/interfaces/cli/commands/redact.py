@@ -29,13 +29,13 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
     """
     from day1.errors import NotFound
 
-    name = session.branch(options["branch"])
+    branch_name = session.branch(options["branch"])
     whole_id = row
     with suppress(NotFound):
-        whole_id = session.whole_id(row, name)
+        whole_id = session.whole_id(row, branch_name)
     if confirm is None and session.asks:
         if not click.confirm(f"Redact {whole_id} for good? It cannot be undone.", err=True):
-            raise Refused("Nothing was changed.")
+            raise Refused("You did not confirm, so nothing was redacted.")
         confirm = whole_id
     answer = session.call(
         "memory_redact",
@@ -43,12 +43,12 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
         reason=options["reason"],
         confirm=whole_id if confirm == row else confirm,
         whole=options["whole"],
-        branch=name,
+        branch=branch_name,
         agent_id=options["agent"],
     )
     if not session.answer(answer):
-        rows = plural(answer["rows"], "row")
-        branch_count = plural(answer["branches"], "branch", "branches")
-        done = "Was redacted before" if answer["already"] else "Redacted"
-        session.screen.line(f"{done}: {rows} on {branch_count}.")
+        rows_text = plural(answer["rows"], "row")
+        branches_text = plural(answer["branches"], "branch", "branches")
+        outcome_phrase = "Was redacted before" if answer["already"] else "Redacted"
+        session.screen.line(f"{outcome_phrase}: {rows_text} on {branches_text}.")
     session.notes(answer)

@@ -29,29 +29,37 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
     """
     from day1.services.branches.snapshots import snapshots
 
-    name = session.branch(options["branch"])
-    labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
-    moment = options["to"] if options["to"] in labels else session.moment(options["to"], end=True)
-    whole_id = None if row is None else _whole_id(session, name, row, str(moment))
+    branch_name = session.branch(options["branch"])
+    snapshot_names = {
+        snapshot_name
+        for snapshot in snapshots(session.repo(), None)
+        for snapshot_name in (snapshot.id, snapshot.label)
+    }
+    past_state = (
+        options["to"]
+        if options["to"] in snapshot_names
+        else session.moment(options["to"], end=True)
+    )
+    whole_id = None if row is None else _whole_id(session, branch_name, row, str(past_state))
     is_confirmed = options["yes"]
     if whole_id is None and not is_confirmed and session.asks:
-        question = visible(f"Bring every memory of {name} back to {options['to']}?")
+        question = visible(f"Bring every memory of {branch_name} back to {options['to']}?")
         is_confirmed = click.confirm(question, err=True)
         if not is_confirmed:
-            raise Refused("Nothing was changed.")
+            raise Refused("You did not confirm, so nothing was restored.")
     if whole_id is None and not is_confirmed:
         raise click.UsageError("This changes the whole branch: add --yes.")
     answer = session.call(
         "memory_restore",
-        to=moment,
+        to=past_state,
         id=whole_id,
-        branch=name,
-        confirm=name if whole_id is None else None,
+        branch=branch_name,
+        confirm=branch_name if whole_id is None else None,
         agent_id=options["agent"],
     )
     if not session.answer(answer):
-        rows = answer["restored_rows"]
-        session.screen.line(f"Restored {plural(rows, 'row')}.")
+        restored_count = answer["restored_rows"]
+        session.screen.line(f"Restored {plural(restored_count, 'row')}.")
         session.screen.note(f"`day1 restore --source {answer['snapshot_before']} --yes` undoes it")
     session.notes(answer)
 

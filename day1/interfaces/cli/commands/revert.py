@@ -31,18 +31,18 @@ def revert_command(session: Session, name: str, **options: Any) -> None:
     from day1.services.branches.resolving import undoable
 
     branch = session.branch(options["branch"])
-    target: dict[str, Any] = {"commit": undoable(session.repo(), name), "branch": branch}
-    plan = session.call("memory_revert", **target, preview=True)
+    revert_arguments: dict[str, Any] = {"commit": undoable(session.repo(), name), "branch": branch}
+    plan = session.call("memory_revert", **revert_arguments, preview=True)
     choices = (
         [decision(conflict, "theirs") for conflict in plan["kept"]] if options["theirs"] else []
     )
     if choices:
-        plan = session.call("memory_revert", **target, choices=choices, preview=True)
+        plan = session.call("memory_revert", **revert_arguments, choices=choices, preview=True)
     answer = plan
     if not options["preview"]:
-        digest, agent = plan["digest"], options["agent"]
+        digest, agent_id = plan["digest"], options["agent"]
         answer = session.call(
-            "memory_revert", **target, choices=choices, expect=digest, agent_id=agent
+            "memory_revert", **revert_arguments, choices=choices, expect=digest, agent_id=agent_id
         )
     if not session.answer(answer):
         _draw_revert(session, answer, branch)
@@ -51,15 +51,17 @@ def revert_command(session: Session, name: str, **options: Any) -> None:
 
 def _draw_revert(session: Session, answer: dict[str, Any], branch: str) -> None:
     screen = session.screen
-    styled_marks = {
+    styled_mark_by_effect = {
         "restored": ("+ ", "added"),
         "changed": ("~ ", "changed"),
         "removed": ("- ", "removed"),
     }
     for row in answer["rows"]:
-        if row["effect"] in styled_marks:
-            text = f" {one_line(row['text'])}"
-            screen.line(styled_marks[row["effect"]], (short(row["id"]), "commit"), text)
+        if row["effect"] in styled_mark_by_effect:
+            row_text = f" {one_line(row['text'])}"
+            screen.line(
+                styled_mark_by_effect[row["effect"]], (short(row["id"]), "commit"), row_text
+            )
     for conflict in answer["kept"]:
         if conflict["cell"] == WHOLE or conflict["reason"] == "belongs_to":
             screen.line(
@@ -68,21 +70,31 @@ def _draw_revert(session: Session, answer: dict[str, Any], branch: str) -> None:
         else:
             show_conflict(screen, conflict, "before", branch)
     _draw_dependents(session, answer["depends"])
-    rows = plural(answer["reverted_count"], "memory", "memories")
-    commit = short_commit(answer["reverts"])
+    memories_text = plural(answer["reverted_count"], "memory", "memories")
+    commit_label = short_commit(answer["reverts"])
     if answer["written"] is None:
-        screen.line(f"Would undo {answer['op']} {commit}: {rows}")
+        screen.line(f"Would undo {answer['op']} {commit_label}: {memories_text}")
     elif answer["reverted_count"]:
-        screen.line(place(answer["written"]), f"Undid {answer['op']} {commit}: {rows}")
+        screen.line(
+            place(answer["written"]), f"Undid {answer['op']} {commit_label}: {memories_text}"
+        )
 
 
 def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
-    by_type: dict[str, list[str]] = {}
-    for item in depends:
-        name = item["id"] if item["type"] == "held" else item["name"] or item["id"]
-        by_type.setdefault(item["type"], []).append(short(name) if name == item["id"] else name)
-    by_type.pop("row", None)  # rows that stay are named above
-    for kind, names in by_type.items():
-        more_words = f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
-        text = "Held items that stay open:" if kind == "held" else f"The commit stays in {kind}"
-        session.screen.note(f"{text} {', '.join(names[:_MAX_SHOWN])}{more_words}")
+    names_by_type: dict[str, list[str]] = {}
+    for dependent in depends:
+        name = (
+            dependent["id"] if dependent["type"] == "held" else dependent["name"] or dependent["id"]
+        )
+        names_by_type.setdefault(dependent["type"], []).append(
+            short(name) if name == dependent["id"] else name
+        )
+    names_by_type.pop("row", None)  # rows that stay are named above
+    for type_name, names in names_by_type.items():
+        more_text = f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
+        heading = (
+            "Held items that stay open:"
+            if type_name == "held"
+            else f"The commit stays in {type_name}"
+        )
+        session.screen.note(f"{heading} {', '.join(names[:_MAX_SHOWN])}{more_text}")

@@ -44,10 +44,12 @@ def list_command(session: Session, *, every: bool = False) -> None:
     answer = session.call("review_list", status="all" if every else None)
     if session.answer(answer):
         return
-    for item in answer["result"]:
-        state = "" if item["status"] == "open" else f"  ({item['status']})"
-        title = f" {item['title']}:" if item["title"] else ""
-        session.screen.line((short(item["id"]), "commit"), f"{title} {item['summary']}{state}")
+    for review in answer["result"]:
+        status_note = "" if review["status"] == "open" else f"  ({review['status']})"
+        title_text = f" {review['title']}:" if review["title"] else ""
+        session.screen.line(
+            (short(review["id"]), "commit"), f"{title_text} {review['summary']}{status_note}"
+        )
     if not answer["result"]:
         session.screen.note("No review is open; `day1 review open BRANCH` opens one.")
 
@@ -89,11 +91,11 @@ def show_command(session: Session, review: str | None, **options: Any) -> None:
     screen.line(answer["summary"])
     for row in answer["rows"]:
         _draw_row(screen, row, answer)
-    end = answer["offset"] + len(answer["rows"])
-    if end < answer["total"]:
-        limit = f" --limit {options['limit']}" if options["limit"] else ""
-        next_page = f"day1 review show {_letters(answer)} --offset {end}{limit}"
-        screen.note(f"{answer['total'] - end:,} more: `{next_page}`")
+    next_offset = answer["offset"] + len(answer["rows"])
+    if next_offset < answer["total"]:
+        limit_option = f" --limit {options['limit']}" if options["limit"] else ""
+        next_command = f"day1 review show {_letters(answer)} --offset {next_offset}{limit_option}"
+        screen.note(f"{answer['total'] - next_offset:,} more: `{next_command}`")
     _draw_left(screen, answer)
 
 
@@ -106,21 +108,22 @@ def decide_command(session: Session, arguments: tuple[str, ...], agent: str | No
 
     Without ID=SIDE you are asked about each undecided conflict; each answer is stored at once.
     """
-    names = [text for text in arguments if "=" not in text]
-    if len(names) > 1:
+    review_names = [argument for argument in arguments if "=" not in argument]
+    if len(review_names) > 1:
         raise click.UsageError(
-            f"After REVIEW come decisions, ID[:CELL]={'|'.join(_SIDES)}: {names[1]!r} has no '='."
+            f"After REVIEW come decisions, ID[:CELL]={'|'.join(_SIDES)}: "
+            f"{review_names[1]!r} has no '='."
         )
-    review = _find(session, names[0] if names else None)
-    decisions = [text for text in arguments if "=" in text]
-    if not decisions and not session.asks:
+    review_id = _find(session, review_names[0] if review_names else None)
+    decision_texts = [argument for argument in arguments if "=" in argument]
+    if not decision_texts and not session.asks:
         raise click.UsageError(f"No decision is given: add ID[:CELL]={'|'.join(_SIDES)}.")
-    if decisions:
-        rows = _rows(session, review)
-        choices = [_choice(rows, text) for text in decisions]
-        answer = _decide(session, review, choices, agent)
+    if decision_texts:
+        rows = _rows(session, review_id)
+        choices = [_choice(rows, argument) for argument in decision_texts]
+        answer = _decide(session, review_id, choices, agent)
     else:
-        answer = _ask_each(session, review, agent)
+        answer = _ask_each(session, review_id, agent)
     if not session.answer(answer):
         session.screen.line(answer["summary"])
         _draw_left(session.screen, answer)
@@ -203,15 +206,23 @@ def _find(session: Session, text: str | None) -> str:
     from day1.services.merges.reviews import reviews
 
     repo = session.repo()
-    all_reviews, name = reviews(repo, None), text or session.branch()
-    branch_reviews = [r for r in all_reviews if name_of(repo, r.source_id) == name]
-    letters = name.rpartition("_")[2].upper()
-    matches = [r for r in branch_reviews if r.status == "open"] or branch_reviews[:1]
-    matches = matches or [r for r in all_reviews if letters and r.id.endswith(letters)]
-    if len(matches) != 1:
-        problem = "No review" if not matches else "More than one review"
-        raise InvalidRequest(f"{problem} {name!r}; `day1 review list` shows them.", review=name)
-    return matches[0].id
+    all_reviews, review_name = reviews(repo, None), text or session.branch()
+    branch_reviews = [
+        review for review in all_reviews if name_of(repo, review.source_id) == review_name
+    ]
+    last_letters = review_name.rpartition("_")[2].upper()
+    matching_reviews = [
+        review for review in branch_reviews if review.status == "open"
+    ] or branch_reviews[:1]
+    matching_reviews = matching_reviews or [
+        review for review in all_reviews if last_letters and review.id.endswith(last_letters)
+    ]
+    if len(matching_reviews) != 1:
+        problem = "No review" if not matching_reviews else "More than one review"
+        raise InvalidRequest(
+            f"{problem} {review_name!r}; `day1 review list` shows them.", review=review_name
+        )
+    return matching_reviews[0].id
 
 
 def _rows(session: Session, review: str) -> list[Document]:
@@ -226,17 +237,21 @@ def _rows(session: Session, review: str) -> list[Document]:
 
 def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
     """Parse the decision `ID[:CELL]=SIDE`, with ID completed from the review's rows."""
-    name, _, side = text.rpartition("=")
-    name, _, cell = name.partition(":")
-    if side not in _SIDES or not name:
+    row_name, _, side = text.rpartition("=")
+    row_name, _, cell = row_name.partition(":")
+    if side not in _SIDES or not row_name:
         raise click.UsageError(f"A decision is ID[:CELL]={'|'.join(_SIDES)}, not {text!r}.")
-    letters = name.rpartition("_")[2].upper()
-    ids = {str(row["id"]) for row in rows if str(row["id"]).endswith(letters)}
-    if len(ids) > 1:
+    last_letters = row_name.rpartition("_")[2].upper()
+    matching_ids = {str(row["id"]) for row in rows if str(row["id"]).endswith(last_letters)}
+    if len(matching_ids) > 1:
         raise InvalidRequest(
-            f"The review has several rows {name!r}: write more letters of the id.", id=name
+            f"The review has several rows {row_name!r}: write more letters of the id.", id=row_name
         )
-    return {"id": ids.pop() if ids else name, "cell": cell or WHOLE, "take": side}
+    return {
+        "id": matching_ids.pop() if matching_ids else row_name,
+        "cell": cell or WHOLE,
+        "take": side,
+    }
 
 
 def _decide(
@@ -251,16 +266,20 @@ def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any
     while True:
         answer = session.call("review_show", review_id=review, limit=_PAGE)
         row_by_id = {row["id"]: row for row in answer["rows"]}
-        conflicts = [c for c in answer["undecided"] if (c["id"], c["cell"]) not in cells_asked]
-        conflicts = [conflict for conflict in conflicts if conflict["id"] in row_by_id]
-        if not conflicts:
+        unasked_conflicts = [
+            item for item in answer["undecided"] if (item["id"], item["cell"]) not in cells_asked
+        ]
+        unasked_conflicts = [
+            conflict for conflict in unasked_conflicts if conflict["id"] in row_by_id
+        ]
+        if not unasked_conflicts:
             return answer
-        for conflict in conflicts:
+        for conflict in unasked_conflicts:
             cells_asked.add((conflict["id"], conflict["cell"]))
             row = row_by_id[conflict["id"]]
-            sides = answer["source_branch"], answer["target_branch"]
+            branch_names = answer["source_branch"], answer["target_branch"]
             try:
-                choice = ask(session.screen, _conflict(row, conflict), *sides)
+                choice = ask(session.screen, _conflict(row, conflict), *branch_names)
             except Refused:
                 return answer
             choice = choice or decision(conflict, "skip")
@@ -269,8 +288,14 @@ def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any
 
 def _conflict(row: Document, conflict: Document) -> dict[str, Any]:
     """Return a conflict in the form that `ask` takes: with the texts of both sides."""
-    sides = {"source": row["theirs"], "target": row["ours"]}
-    return {**conflict, **{name: _cell(row, s, conflict["cell"]) for name, s in sides.items()}}
+    row_by_side = {"source": row["theirs"], "target": row["ours"]}
+    return {
+        **conflict,
+        **{
+            side_name: _cell(row, side_row, conflict["cell"])
+            for side_name, side_row in row_by_side.items()
+        },
+    }
 
 
 def _cell(row: Document, side: Document | None, cell: str) -> str:
@@ -284,31 +309,46 @@ def _cell(row: Document, side: Document | None, cell: str) -> str:
 def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     """Draw one row: its effect, and both sides of its conflicts."""
     effect_mark = MARKS.get(row["effect"], ("  ", ""))
-    side = row["theirs"] or row["ours"] or row["base"]
-    text = text_of({**side, "type": row["type"]})
-    screen.line(effect_mark, (short(row["id"]), "commit"), f" {text}", (_by(row), "dim"))
-    cells = {**{item["cell"]: "held" for item in row["held"]}, **row["clashes"]}
+    shown_row = row["theirs"] or row["ours"] or row["base"]
+    row_text = text_of({**shown_row, "type": row["type"]})
+    screen.line(effect_mark, (short(row["id"]), "commit"), f" {row_text}", (_by(row), "dim"))
+    reasons = {**{held_item["cell"]: "held" for held_item in row["held"]}, **row["clashes"]}
     if row["group"] == "changed" and row["ours"] and row["theirs"]:
-        ours, theirs = row["ours"], row["theirs"]
-        cells = {c: "" for c in {**ours, **theirs} if ours.get(c) != theirs.get(c)}
+        our_row, their_row = row["ours"], row["theirs"]
+        reasons = {
+            column: ""
+            for column in {**our_row, **their_row}
+            if our_row.get(column) != their_row.get(column)
+        }
     label_width = max(len(review["source_branch"]), len(review["target_branch"])) + 1
-    for cell, reason in cells.items():
-        ours, theirs = (_cell(row, row[name], cell) for name in ("ours", "theirs"))
+    for cell, reason in reasons.items():
+        our_text, their_text = (
+            _cell(row, row[side_name], cell) for side_name in ("ours", "theirs")
+        )
         if reason:
             screen.line(("    conflict ", "warn"), f"{cell}: {reason.replace('_', ' ')}")
-            screen.line(f"    {review['target_branch'] + ':':<{label_width}} {one_spaced(ours)}")
-            value_texts = words(screen, ours, theirs) if ours and theirs else [one_spaced(theirs)]
+            screen.line(
+                f"    {review['target_branch'] + ':':<{label_width}} {one_spaced(our_text)}"
+            )
+            value_texts = (
+                words(screen, our_text, their_text)
+                if our_text and their_text
+                else [one_spaced(their_text)]
+            )
             screen.line(f"    {review['source_branch'] + ':':<{label_width}} ", *value_texts)
         else:
-            screen.line(f"    {cell}: ", *words(screen, ours, theirs))
+            screen.line(f"    {cell}: ", *words(screen, our_text, their_text))
     for twin in row["twins"]:
         screen.line(("    possible duplicate ", "warn"), f"({twin['cosine']:.2f}) ", twin["text"])
     if row["tier"] is not None:
         screen.line(("    tier ", "dim"), f"{row['tier']}: {row['why']}")
-    for decided in row["decisions"]:
-        stale = " (stale)" if decided["stale"] else ""
-        author = f" by {decided['by']}" if decided["by"] else ""
-        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{author}{stale}")
+    for decision_document in row["decisions"]:
+        stale_note = " (stale)" if decision_document["stale"] else ""
+        author_note = f" by {decision_document['by']}" if decision_document["by"] else ""
+        screen.line(
+            ("    decided ", "ok"),
+            f"{decision_document['cell']}: {decision_document['take']}{author_note}{stale_note}",
+        )
 
 
 def _letters(review: Document) -> str:
@@ -329,13 +369,13 @@ def _draw_left(screen: Screen, answer: Document) -> None:
             f"Changed after the decision: {ids}. Decide them again, or clear them with ID=clear."
         )
     if answer["tier"] and answer["tier"]["needs"] and "tiers" not in answer["missing"]:
-        tier = answer["tier"]
-        screen.note(f"Approvals: {tier['looks']} of {tier['needs']} ({tier['why']})")
-    for required, why in answer["missing"].items():
-        if required != "review":  # it means undecided conflicts, which the next note counts
-            screen.note(f"{answer['target_branch']} is protected. {why}")
+        approvals = answer["tier"]
+        screen.note(f"Approvals: {approvals['looks']} of {approvals['needs']} ({approvals['why']})")
+    for requirement, reason in answer["missing"].items():
+        if requirement != "review":  # it means undecided conflicts, which the next note counts
+            screen.note(f"{answer['target_branch']} is protected. {reason}")
     if answer["undecided_count"]:
-        conflicts = plural(answer["undecided_count"], "conflict")
-        screen.note(f"{conflicts} left: `day1 review decide {_letters(answer)}`")
+        conflicts_text = plural(answer["undecided_count"], "conflict")
+        screen.note(f"{conflicts_text} left: `day1 review decide {_letters(answer)}`")
     elif answer["can_merge"]:
         screen.note(f"`day1 review merge {_letters(answer)}` merges it")

@@ -21,11 +21,11 @@ def rm_command(
 
     `day1 restore ID --source TIME` brings one back.
     """
-    name = session.branch(branch)
-    whole_ids = session.whole_ids(ids, name)
-    answer = session.call("memory_remove", ids=whole_ids, reason=reason or None, branch=name)
+    branch_name = session.branch(branch)
+    whole_ids = session.whole_ids(ids, branch_name)
+    answer = session.call("memory_remove", ids=whole_ids, reason=reason or None, branch=branch_name)
     if not session.answer(answer):
         for row_id in answer["ids"]:
             session.screen.line(("rm ", "removed"), short(row_id))
-        first, before = short(whole_ids[0]), answer["before"]
-        session.screen.note(f"`day1 restore {first} --source {before}` brings it back")
+        first_id, time_before = short(whole_ids[0]), answer["before"]
+        session.screen.note(f"`day1 restore {first_id} --source {time_before}` brings it back")

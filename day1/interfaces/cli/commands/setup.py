@@ -47,8 +47,8 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
     """
     from day1.ports.setup import Asked
 
-    dry_modes = [options[name] for name in ("check", "dry_run", "prints")]
-    if sum(dry_modes) > 1 or (options["prints"] and options["remove"]):
+    dry_flags = [options[name] for name in ("check", "dry_run", "prints")]
+    if sum(dry_flags) > 1 or (options["prints"] and options["remove"]):
         raise click.UsageError(
             "--check, --dry-run and --print exclude one another; --print also excludes --remove."
         )
@@ -56,18 +56,22 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
         raise click.UsageError("DAY1_STORE__URL names one store for all: leave --everywhere out.")
     _refuse_unknown(options["tools"])
     setup = session.app.setup()
-    selected = _chosen(session, setup, clients, ask=not any(dry_modes))
+    selected_clients = _chosen(session, setup, clients, ask=not any(dry_flags))
     request = Asked(
-        selected, not options["user"], options["tools"], options["remove"], not options["no_hooks"]
+        selected_clients,
+        not options["user"],
+        options["tools"],
+        options["remove"],
+        not options["no_hooks"],
     )
     kill_point = session.app.stores.point(session.settings)
-    outcomes, notes = setup.run(request, write=not any(dry_modes), point=kill_point)
+    outcomes, notes = setup.run(request, write=not any(dry_flags), point=kill_point)
     needs_users_store = options["everywhere"] and not options["remove"] and _lacks_users_store()
     if needs_users_store:
-        notes = [*notes, _make_users_store(session, write=not any(dry_modes))]
+        notes = [*notes, _make_users_store(session, write=not any(dry_flags))]
     if options["prints"]:
         outcomes = [replace(outcome, state="same", why="") for outcome in outcomes]
-    if not session.answer(_document(request, outcomes, notes, written=not any(dry_modes))):
+    if not session.answer(_document(request, outcomes, notes, written=not any(dry_flags))):
         _say(session, setup, outcomes, prints=options["prints"])
         for note in notes:
             session.screen.note(("note: ", "dim"), note)
@@ -107,16 +111,18 @@ def _refuse_unknown(tools: str | None) -> None:
 
 def _chosen(session: Session, setup: Setup, names: Sequence[str], *, ask: bool) -> list[str]:
     """Return the named clients, else those found on the machine, if the person agrees."""
-    titles = setup.titles()
-    unknown = [name for name in names if name not in titles]
-    if unknown:
-        raise click.UsageError(f"There is no client {unknown[0]}; there are: {', '.join(titles)}.")
+    title_by_client = setup.titles()
+    unknown_names = [name for name in names if name not in title_by_client]
+    if unknown_names:
+        raise click.UsageError(
+            f"There is no client {unknown_names[0]}; there are: {', '.join(title_by_client)}."
+        )
     if names:
         return list(dict.fromkeys(names))
     clients = setup.found()
     if not clients:
-        raise Refused(f"No client is found here: name one of {', '.join(titles)}.")
-    session.screen.note("Found: ", ", ".join(titles[name] for name in clients))
+        raise Refused(f"No client is found here: name one of {', '.join(title_by_client)}.")
+    session.screen.note("Found: ", ", ".join(title_by_client[name] for name in clients))
     if ask and session.asks and not click.confirm("Go on with these?", default=True, err=True):
         raise click.Abort
     return clients
@@ -143,38 +149,43 @@ def _document(
 
 
 def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:
-    screen, titles = session.screen, setup.titles()
+    screen, title_by_client = session.screen, setup.titles()
     if prints:
         for outcome in outcomes:
-            screen.line((f"# {titles[outcome.client]}: {_short(outcome.path)}", "bold"))
+            screen.line((f"# {title_by_client[outcome.client]}: {_short(outcome.path)}", "bold"))
             for line in outcome.content.splitlines():
                 screen.line(line)
             screen.line("")
         return
-    rows: list[Sequence[Part]] = []
+    table_rows: list[Sequence[Part]] = []
     for outcome in outcomes:
         style = _STYLES.get(outcome.state, "dim")
-        rows.append(
-            ((outcome.state, style), titles[outcome.client], _short(outcome.path), outcome.what)
+        table_rows.append(
+            (
+                (outcome.state, style),
+                title_by_client[outcome.client],
+                _short(outcome.path),
+                outcome.what,
+            )
         )
-    screen.table(("", "client", "file", "what"), rows)
+    screen.table(("", "client", "file", "what"), table_rows)
     for outcome in outcomes:
         _explain(session, outcome)
 
 
 def _explain(session: Session, outcome: Outcome) -> None:
     """Print where a file's copy is, and why the file was refused or left as it is."""
-    screen, name = session.screen, _short(outcome.path)
+    screen, path_text = session.screen, _short(outcome.path)
     if outcome.backup is not None:
-        screen.note(("note: ", "dim"), f"{name} was copied to {outcome.backup}")
+        screen.note(("note: ", "dim"), f"{path_text} was copied to {outcome.backup}")
     if outcome.state == "refused":
-        screen.note(("refused: ", "error"), f"{name}: {outcome.why}. It stays.")
+        screen.note(("refused: ", "error"), f"{path_text}: {outcome.why}. It stays.")
         if outcome.content:
             screen.note("Add this by hand:")
             for line in outcome.content.splitlines():
                 screen.note("  ", line)
     elif outcome.why:
-        screen.note(("note: ", "dim"), f"{name}: {outcome.why}.")
+        screen.note(("note: ", "dim"), f"{path_text}: {outcome.why}.")
 
 
 def _short(path: Path) -> str:

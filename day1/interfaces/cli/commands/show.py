@@ -32,12 +32,12 @@ def show_command(session: Session, name: str, **options: Any) -> None:
 
     try:
         target = state(session.repo(), name)
-    except NotFound as no_state:
+    except NotFound as no_state_error:
         try:
             _show_row(session, name, options)
-        except NotFound as no_row:
-            advice = Advice.joined((no_row.advice, no_state.advice))
-            raise NotFound(advice, name=name) from no_row
+        except NotFound as no_row_error:
+            advice = Advice.joined((no_row_error.advice, no_state_error.advice))
+            raise NotFound(advice, name=name) from no_row_error
     else:
         _show_state(session, target)
 
@@ -53,7 +53,7 @@ def _show_state(session: Session, target: NamedState) -> None:
     changes_by_table = {}
     if commit.parents:
         changes_by_table = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
-    documents = change_documents(repo, Ref(commit=commit.id), changes_by_table)
+    documents_by_change = change_documents(repo, Ref(commit=commit.id), changes_by_table)
     document = {
         "type": target.how,
         "name": target.name,
@@ -64,7 +64,7 @@ def _show_state(session: Session, target: NamedState) -> None:
         "at": show(commit.ts),
         "line": commit.line,
         "meta": dict(commit.meta),
-        "changes": documents,
+        "changes": documents_by_change,
     }
     if session.answer(document):
         return
@@ -75,7 +75,7 @@ def _show_state(session: Session, target: NamedState) -> None:
     screen.line(("commit ", "commit"), (commit.id, "commit"))
     draw_commit(screen, commit)
     screen.line()
-    draw_changes(screen, documents)
+    draw_changes(screen, documents_by_change)
 
 
 def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
@@ -91,8 +91,8 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
     from day1.services.rows.whole_texts import parts_around
     from day1.toolsets.shared.shown import shown
 
-    branch, at = session.branch(options["branch"]), session.moment(options["at"], end=True)
-    ref = Ref(branch=branch, until=None if at is None else parse(at))
+    branch, until_time = session.branch(options["branch"]), session.moment(options["at"], end=True)
+    ref = Ref(branch=branch, until=None if until_time is None else parse(until_time))
     repo = session.repo()
     with repo.store.reading(ref) as reading:
         whole_id = row_id(reading, name)
@@ -107,12 +107,12 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
                 branch=branch,
             )
         row = rows[0]
-        columns = {} if space is None else in_space(session.context(), asked_space(space))
-        is_own_space = columns == {"space": row.get("space")}
+        space_columns = {} if space is None else in_space(session.context(), asked_space(space))
+        is_own_space = space_columns == {"space": row.get("space")}
         edits = shown_edits(reading, [whole_id], repo.clock()) if options["history"] else []
-        query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
-        parts = parts_around(reading, kind, row, query)
-        read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
+        neighbour_query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
+        part_with_neighbours = parts_around(reading, kind, row, neighbour_query)
+        state_read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     author_by_cell = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
         for cell, edit in authors(repo, ref, kind, row).items()
@@ -126,9 +126,13 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         }
         for edit in edits
     ]
-    document = {**shown(kind, row, whole=is_own_space), "authors": author_by_cell, "read": read}
-    if parts is not None:
-        document["part"] = asdict(parts)
+    document = {
+        **shown(kind, row, whole=is_own_space),
+        "authors": author_by_cell,
+        "read": state_read,
+    }
+    if part_with_neighbours is not None:
+        document["part"] = asdict(part_with_neighbours)
     if options["history"]:
         document["edits"] = edit_documents
     if not session.answer(document):
@@ -141,22 +145,22 @@ def _draw_row(
     screen = session.screen
     screen.line((f"{row['type']} {row['id']}", "commit"))
     unlisted_keys = {"type", "id", "authors", "read", "edits", "part", text}
-    for name, value in row.get("part", {}).items():
+    for part_field, value in row.get("part", {}).items():
         if value is not None:
-            screen.line(f"{name + ':':<16}{value}")
+            screen.line(f"{part_field + ':':<16}{value}")
     for column, value in row.items():
         if column not in unlisted_keys and value is not None:
             author = row["authors"].get(column)
-            note = () if author is None else ((f"   {_by(author)}", "dim"),)
-            screen.line(f"{column + ':':<16}{value}", *note)
+            author_note = () if author is None else ((f"   {_by(author)}", "dim"),)
+            screen.line(f"{column + ':':<16}{value}", *author_note)
     for edit in edits:
-        why = f": {edit['reason']}" if edit["reason"] else ""
-        screen.line((f"edit of {edit['cell']}", "changed"), f"{why}   ", (_by(edit), "dim"))
+        reason_text = f": {edit['reason']}" if edit["reason"] else ""
+        screen.line((f"edit of {edit['cell']}", "changed"), f"{reason_text}   ", (_by(edit), "dim"))
     if text is not None:
         author = row["authors"].get(text)
         screen.line()
-        for part in str(row[text]).splitlines():
-            screen.line(f"    {part}")
+        for text_line in str(row[text]).splitlines():
+            screen.line(f"    {text_line}")
         if author is not None:
             screen.line((f"    {_by(author)}", "dim"))
 

@@ -37,9 +37,9 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
     with store.repo.ledger.same_version():
         status = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, status.state.branch)
-        waits = waiting(store.repo, status.state.branch.name)
-    chores = store.failing_chores()
-    model = session.app.models.place(session.settings.embedder)
+        waiting_items = waiting(store.repo, status.state.branch.name)
+    failing_chores = store.failing_chores()
+    model_place = session.app.models.place(session.settings.embedder)
     document = {
         "branch": status.state.branch.name,
         "parent": status.state.parent,
@@ -47,22 +47,22 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
         "commit": status.state.tip,
         "pending": status.pending.count,
         "held": status.held,
-        "waiting": waits.document(),
+        "waiting": waiting_items.document(),
         "ahead": status.ahead,
         "index": {
             "words_current": index.words_current,
             "pending_vectors": index.pending_vectors,
-            "model": model,
+            "model": model_place,
         },
-        "chores": dict(chores),
+        "chores": dict(failing_chores),
         "store": store.where,
     }
     if not session.answer(document):
         _say_branch(session, status)
-        _say_waiting(session, status, waits)
-        _say_index(session, index, model)
-        _say_chores(session, chores)
-    if exit_code and waits.every:
+        _say_waiting(session, status, waiting_items)
+        _say_index(session, index, model_place)
+        _say_chores(session, failing_chores)
+    if exit_code and waiting_items.every:
         raise click.exceptions.Exit(WAITS)
 
 
@@ -70,10 +70,10 @@ def _say_branch(session: Session, status: BranchStatus) -> None:
     screen, name, parent = session.screen, status.state.branch.name, status.state.parent
     store = session.store()
     screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
-    states: list[str] = [status.state.status] if status.state.status != "active" else []
-    states += ["closed"] if status.state.branch.closed else []
-    if states:
-        screen.line(f"It is {' and '.join(states)}.")
+    state_words: list[str] = [status.state.status] if status.state.status != "active" else []
+    state_words += ["closed"] if status.state.branch.closed else []
+    if state_words:
+        screen.line(f"It is {' and '.join(state_words)}.")
     if status.pending.count:
         age = since(status.pending.oldest or 0, session.now())
         screen.line(
@@ -84,10 +84,12 @@ def _say_branch(session: Session, status: BranchStatus) -> None:
     if status.held:
         screen.line((plural(status.held, "held item"), "warn"), ' (use "day1 held" to decide)')
     if parent and status.ahead:
-        parts = ", ".join(f"{count:,} {change}" for change, count in sorted(status.ahead.items()))
-        screen.line(f"Ahead of {parent}: {parts}")
-        merge = f', "day1 merge {name} --into {parent}" to merge'
-        screen.line(f'  (use "day1 diff" to see{"" if status.state.branch.closed else merge})')
+        change_counts = ", ".join(
+            f"{count:,} {change}" for change, count in sorted(status.ahead.items())
+        )
+        screen.line(f"Ahead of {parent}: {change_counts}")
+        merge_hint = f', "day1 merge {name} --into {parent}" to merge'
+        screen.line(f'  (use "day1 diff" to see{"" if status.state.branch.closed else merge_hint})')
     elif parent:
         screen.line(f"Nothing that {parent} does not have.")
 
@@ -123,5 +125,5 @@ def _say_index(session: Session, index: IndexState, model: str | None) -> None:
     elif model is None:
         screen.line('Search is by keywords (use "day1 model install" for search by meaning)')
     elif index.pending_vectors:
-        texts = plural(index.pending_vectors, "text")
-        screen.line(f'{texts} without a vector yet (use "day1 search --wait")')
+        pending_texts = plural(index.pending_vectors, "text")
+        screen.line(f'{pending_texts} without a vector yet (use "day1 search --wait")')

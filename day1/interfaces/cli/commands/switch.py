@@ -28,12 +28,12 @@ def switch_command(
     """
     if not create and (start or any(options.values())):
         raise click.UsageError("START, --description and --at can be used with -c only.")
-    done = "Switched to"
+    outcome_phrase = "Switched to"
     if create:
         session.create_branch(name, start, options["description"], options["at"])
-        done = "Switched to a new"
+        outcome_phrase = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
-        done = "Brought back and switched to"
+        outcome_phrase = "Brought back and switched to"
     answer = session.call("memory_branch_switch", branch_name=name)
     if not session.answer(answer):
-        session.screen.line(f"{done} branch ", (answer["active_branch"], "branch"))
+        session.screen.line(f"{outcome_phrase} branch ", (answer["active_branch"], "branch"))

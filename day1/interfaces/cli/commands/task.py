@@ -39,7 +39,7 @@ def create_command(session: Session, name: str, **options: Any) -> None:
         description=options["description"],
         task_type=options["task_type"],
         tags=list(options["tags"]),
-        objectives=[{"description": text} for text in options["objectives"]],
+        objectives=[{"description": objective_text} for objective_text in options["objectives"]],
         parent_branch=options["parent"],
     )
     if not session.answer(answer):
@@ -83,16 +83,20 @@ def status_command(session: Session, task: str) -> None:
     answer = session.call("memory_task_status", task_id=task)
     if session.answer(answer):
         return
-    item = answer["task"]
-    session.screen.line((item["name"], "branch"), f"  {item['status']}  {item['branch_name']}")
-    for aim in answer["objectives"]:
-        agents = ", ".join(aim["assigned_to"]) or aim["agent_id"] or ""
+    task_document = answer["task"]
+    session.screen.line(
+        (task_document["name"], "branch"),
+        f"  {task_document['status']}  {task_document['branch_name']}",
+    )
+    for objective in answer["objectives"]:
+        agents = ", ".join(objective["assigned_to"]) or objective["agent_id"] or ""
         session.screen.line(
-            f"  {aim['id']}. {aim['status']:<12} {aim['description']}", (f"  {agents}", "dim")
+            f"  {objective['id']}. {objective['status']:<12} {objective['description']}",
+            (f"  {agents}", "dim"),
         )
     for agent in answer["agents"]:
-        role = f" ({agent['role']})" if agent["role"] else ""
-        session.screen.line(f"  {agent['agent_id']}{role}: {agent['branch_name']}")
+        role_note = f" ({agent['role']})" if agent["role"] else ""
+        session.screen.line(f"  {agent['agent_id']}{role_note}: {agent['branch_name']}")
 
 
 @task_command.command("update")
@@ -129,7 +133,7 @@ def list_command(session: Session, task_type: str | None) -> None:
     from day1.model.records.task import status_of
     from day1.services.tasks.tasks import tasks
 
-    documents: list[dict[str, Any]] = [
+    task_documents: list[dict[str, Any]] = [
         {
             "task_id": state.task.id,
             "name": state.task.name,
@@ -139,9 +143,15 @@ def list_command(session: Session, task_type: str | None) -> None:
         }
         for state in tasks(session.repo(), task_type)
     ]
-    if not session.answer({"result": documents}):
-        rows = [
-            (d["task_id"], d["status"], d["task_type"] or "", ", ".join(d["agents"]), d["name"])
-            for d in documents
+    if not session.answer({"result": task_documents}):
+        table_rows = [
+            (
+                task["task_id"],
+                task["status"],
+                task["task_type"] or "",
+                ", ".join(task["agents"]),
+                task["name"],
+            )
+            for task in task_documents
         ]
-        session.screen.table(("task", "status", "type", "agents", "name"), rows)
+        session.screen.table(("task", "status", "type", "agents", "name"), table_rows)

@@ -39,8 +39,8 @@ def template_create_command(session: Session, name: str, **options: Any) -> None
         tags=list(options["tags"]) or None,
     )
     if not session.answer(answer):
-        facts = plural(answer["fact_count"], "fact")
-        session.screen.line(f"Template {name} version {answer['version']}: {facts}")
+        facts_text = plural(answer["fact_count"], "fact")
+        session.screen.line(f"Template {name} version {answer['version']}: {facts_text}")
 
 
 @template_command.command("list")
@@ -52,11 +52,16 @@ def template_list_command(session: Session, task_type: str | None, *, deprecated
     status = "deprecated" if deprecated else "active"
     answer = session.call("memory_template_list", task_type=task_type, status=status, limit=200)
     if not session.answer(answer):
-        rows = [
-            (t["name"], str(t["version"]), str(t["fact_count"]), t["branch_name"])
-            for t in answer["templates"]
+        table_rows = [
+            (
+                template["name"],
+                str(template["version"]),
+                str(template["fact_count"]),
+                template["branch_name"],
+            )
+            for template in answer["templates"]
         ]
-        session.screen.table(("template", "version", "facts", "branch"), rows)
+        session.screen.table(("template", "version", "facts", "branch"), table_rows)
 
 
 @template_command.command("use")
@@ -70,8 +75,10 @@ def template_use_command(session: Session, name: str, branch: str, task: str | N
         "memory_template_instantiate", template_name=name, target_branch_name=branch, task_id=task
     )
     if not session.answer(answer):
-        facts = plural(answer["facts_inherited"], "fact")
-        session.screen.line(f"Branch {branch} with {facts} of {name} {answer['template_version']}")
+        facts_text = plural(answer["facts_inherited"], "fact")
+        session.screen.line(
+            f"Branch {branch} with {facts_text} of {name} {answer['template_version']}"
+        )
 
 
 @template_command.command("deprecate")

@@ -58,14 +58,14 @@ def list_command(session: Session) -> None:
             ("name", "scope", "branches", "agent", "state", "made"),
             [
                 (
-                    t["name"],
-                    t["scope"],
-                    ", ".join(t["branches"]) or "all",
-                    t["agent_id"] or "",
-                    t["state"],
-                    t["created_at"][:16],
+                    token["name"],
+                    token["scope"],
+                    ", ".join(token["branches"]) or "all",
+                    token["agent_id"] or "",
+                    token["state"],
+                    token["created_at"][:16],
                 )
-                for t in answer["result"]
+                for token in answer["result"]
             ],
         )
 
@@ -83,5 +83,5 @@ def revoke_command(session: Session, name: str) -> None:
         session.screen.line(f"{answer['name']} gives no access any more.")
         session.screen.line(f"{plural(answer['live'], 'live token')} left.")
         if answer["schedules"]:
-            schedules = plural(answer["schedules"], "schedule")
-            session.screen.line(f"It made {schedules}, which go on: /review/jobs pauses them.")
+            schedules_text = plural(answer["schedules"], "schedule")
+            session.screen.line(f"It made {schedules_text}, which go on: /review/jobs pauses them.")

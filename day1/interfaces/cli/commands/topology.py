@@ -36,11 +36,13 @@ def _say_change(screen: Screen, change: dict[str, Any]) -> None:
     author = (
         change["by"] or change["token"] or ("a person" if change["source"] == "user" else "someone")
     )
-    rules = [
-        "; ".join([", ".join(side["protection"]) or "nothing", *side["tiers"]])
-        for side in (change["before"], change["after"])
+    rule_texts = [
+        "; ".join([", ".join(protection["protection"]) or "nothing", *protection["tiers"]])
+        for protection in (change["before"], change["after"])
     ]
-    screen.line((f"{change['at'][:16]} by {author}: required {rules[0]}, now {rules[1]}", "dim"))
+    screen.line(
+        (f"{change['at'][:16]} by {author}: required {rule_texts[0]}, now {rule_texts[1]}", "dim")
+    )
 
 
 def _draw_tree(
@@ -52,13 +54,18 @@ def _draw_tree(
     labels += [f"#{tag}" for tag in notes["tags"]]
     labels += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
     labels += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
-    name = node["branch_name"]
-    style = "added" if name == current else "branch"
-    star = " *" if name == current else ""
-    screen.line(prefix, (name, style), star, ("  " + ", ".join(labels) if labels else "", "dim"))
+    branch_name = node["branch_name"]
+    style = "added" if branch_name == current else "branch"
+    current_mark = " *" if branch_name == current else ""
+    screen.line(
+        prefix,
+        (branch_name, style),
+        current_mark,
+        ("  " + ", ".join(labels) if labels else "", "dim"),
+    )
     children = node["children"]
-    for number, child in enumerate(children, start=1):
-        is_last = number == len(children)
+    for position, child in enumerate(children, start=1):
+        is_last = position == len(children)
         _draw_tree(
             screen,
             child,

@@ -64,9 +64,9 @@ def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
     )
     if not session.answer(answer):
         verdict = answer["verdict"]
-        coloured = (verdict, _COLOURS[verdict])
+        styled_verdict = (verdict, _COLOURS[verdict])
         session.screen.line(
-            (short(whole_id), "commit"), " ", coloured, (f" by {answer['judge']}", "dim")
+            (short(whole_id), "commit"), " ", styled_verdict, (f" by {answer['judge']}", "dim")
         )
         for score in answer["scores"]:
             reason = f"  {score['reason']}" if score["reason"] else ""
@@ -75,10 +75,10 @@ def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
 
 
 def _many(session: Session, options: dict[str, Any]) -> None:
-    with _interrupted() as stopped, session.screen.progress("Verifying") as report:
+    with _interrupted() as is_interrupted, session.screen.progress("Verifying") as report_progress:
         answer = session.call(
             "verify_batch",
-            watch=(report, stopped),
+            watch=(report_progress, is_interrupted),
             branch_name=options["branch"],
             limit=options["limit"],
             only_unverified=not options["every"],
@@ -100,18 +100,18 @@ def _many(session: Session, options: dict[str, Any]) -> None:
 @contextmanager
 def _interrupted() -> Iterator[Callable[[], bool]]:
     """Catch Ctrl-C in the block: yield whether it was pressed; pressed again it interrupts."""
-    interrupts: list[int] = []
+    signal_numbers: list[int] = []
 
     def press(number: int, _frame: object) -> None:
-        if interrupts:
+        if signal_numbers:
             raise KeyboardInterrupt
-        interrupts.append(number)
+        signal_numbers.append(number)
 
-    handler = signal.signal(signal.SIGINT, press)
+    former_handler = signal.signal(signal.SIGINT, press)
     try:
-        yield lambda: bool(interrupts)
+        yield lambda: bool(signal_numbers)
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, former_handler)
 
 
 def _gate(session: Session, options: dict[str, Any]) -> None:
@@ -121,9 +121,13 @@ def _gate(session: Session, options: dict[str, Any]) -> None:
         target_branch=options["into"],
     )
     if not session.answer(answer):
-        counts_text = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
-        word = ("may be merged", "ok") if answer["can_merge"] else ("may not be merged", "warn")
-        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {counts_text}")
+        counts = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        styled_outcome = (
+            ("may be merged", "ok") if answer["can_merge"] else ("may not be merged", "warn")
+        )
+        session.screen.line(
+            (answer["read"]["branch"], "branch"), " ", styled_outcome, f": {counts}"
+        )
         for reason in answer["reasons"]:
             session.screen.line(f"  {reason}")
         for fact in answer["facts"]:

@@ -26,33 +26,37 @@ def where_command(session: Session) -> None:
     from day1.home import WHY, is_store, locate
 
     settings, home = session.settings, locate(session.settings)
-    exists = settings.store.url is not None or is_store(home.folder)
-    store, branch = str(home.folder), dict(_BEGINS)
-    if exists:
+    store_exists = settings.store.url is not None or is_store(home.folder)
+    store_place, branch_document = str(home.folder), dict(_BEGINS)
+    if store_exists:
         try:
-            store, branch = session.store().where, _branch(session)
+            store_place, branch_document = session.store().where, _branch(session)
         except Day1Error as exc:
-            branch = {"name": None, "why": f"It cannot be opened: {exc}"}
-    project = home.repository and str(home.repository.common)
-    server_branch, agent = _server_branch(settings), _agent(settings)
+            branch_document = {"name": None, "why": f"It cannot be opened: {exc}"}
+    project_folder = home.repository and str(home.repository.common)
+    server_branch_document, agent_document = _server_branch(settings), _agent(settings)
     document = {
-        "store": store,
-        "exists": exists,
+        "store": store_place,
+        "exists": store_exists,
         "rule": home.rule,
         "why": WHY[home.rule],
-        "project": project,
-        "branch": branch,
-        "server_branch": server_branch,
-        "agent": agent,
+        "project": project_folder,
+        "branch": branch_document,
+        "server_branch": server_branch_document,
+        "agent": agent_document,
     }
     if session.answer(document):
         return
     screen = session.screen
-    screen.line("Store   ", (store, "bold"), "" if exists else " (not made yet)")
+    screen.line("Store   ", (store_place, "bold"), "" if store_exists else " (not made yet)")
     screen.line("        ", WHY[home.rule])
-    if project is not None:
-        screen.line("        ", f"Project: {project}")
-    for label, setting in (("Branch", branch), ("", server_branch), ("Agent", agent)):
+    if project_folder is not None:
+        screen.line("        ", f"Project: {project_folder}")
+    for label, setting in (
+        ("Branch", branch_document),
+        ("", server_branch_document),
+        ("Agent", agent_document),
+    ):
         screen.line(f"{label:8}", (setting["name"] or "(no name)", "branch"), f"  {setting['why']}")
 
 
@@ -64,8 +68,12 @@ _BEGINS: Final[Mapping[str, Any]] = {
 
 def _branch(session: Session) -> dict[str, Any]:
     head = session.context().caller.head
-    name = None if head is None else head.name()
-    return dict(_BEGINS) if name is None else {"name": name, "why": "`day1 switch` went there."}
+    head_name = None if head is None else head.name()
+    return (
+        dict(_BEGINS)
+        if head_name is None
+        else {"name": head_name, "why": "`day1 switch` went there."}
+    )
 
 
 def _server_branch(settings: Settings) -> dict[str, Any]:

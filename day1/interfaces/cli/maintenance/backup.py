@@ -58,10 +58,14 @@ def _write(session: Session, file: Path) -> None:
         session.now(),
     )
     wait_ms = round(backup.held_s * 1000, 1)
-    size = file.stat().st_size
-    document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": wait_ms}
+    file_bytes = file.stat().st_size
+    document = {
+        **_document(backup.manifest, file),
+        "bytes": file_bytes,
+        "writers_waited_ms": wait_ms,
+    }
     if not session.answer(document):
-        size_text = f"{size / 1e6:,.1f} MB; writers waited {wait_ms:g} ms"
+        size_text = f"{file_bytes / 1e6:,.1f} MB; writers waited {wait_ms:g} ms"
         session.screen.line(f"Backed up {branch_counts(document)} to {file} ({size_text})")
         session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
 
@@ -84,8 +88,8 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
     )
     document = {**_document(manifest, file), "folder": str(store_folder)}
     if not session.answer(document):
-        content = f"{branch_counts(document)}, as of {document['made_at']}"
-        session.screen.line(f"Restored {content} into {store_folder}")
+        content_text = f"{branch_counts(document)}, as of {document['made_at']}"
+        session.screen.line(f"Restored {content_text} into {store_folder}")
         if document["tokens"]:
             session.screen.note("Tokens are as they were then: revoke what was revoked since.")
 
@@ -120,6 +124,8 @@ def branch_documents(branches: Sequence[BranchContent]) -> list[dict[str, Any]]:
 def branch_counts(document: dict[str, Any]) -> str:
     """Say how many branches a backup or a copy has, and how many rows are on main."""
     branches = document["branches"]
-    main_rows = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
-    count = plural(len(branches), "branch", "branches")
-    return f"{count} ({plural(main_rows, 'row')} on main)"
+    main_row_count = next(
+        (branch["rows"] for branch in branches if branch["branch_name"] == "main"), 0
+    )
+    branches_text = plural(len(branches), "branch", "branches")
+    return f"{branches_text} ({plural(main_row_count, 'row')} on main)"

@@ -29,9 +29,9 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
     if file is None:
         write_lines(lines, sys.stdout.buffer)
         return
-    count = write_file(lines, file)
-    if not session.answer({"file": str(file), "lines": count}):
-        session.screen.line(f"Wrote {plural(count, 'line')} to {file}")
+    line_count = write_file(lines, file)
+    if not session.answer({"file": str(file), "lines": line_count}):
+        session.screen.line(f"Wrote {plural(line_count, 'line')} to {file}")
 
 
 @click.command("import")
@@ -55,13 +55,13 @@ def bundle_import_command(session: Session, file: Path, **options: Any) -> None:
     branch = branch_of(context, options["branch"])
     with lines_of(file) as lines:
         bundle = take_bundle(context.repo, lines, session.now())
-    imported: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
+    imported_document: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
     if options["no_branch"]:
-        if not session.answer(imported):
+        if not session.answer(imported_document):
             session.screen.line(f"Took bundle {bundle.id} {bundle.name}")
         return
     answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch.name)
-    if not session.answer({**imported, **answer}):
+    if not session.answer({**imported_document, **answer}):
         session.screen.line(
             f"Imported {bundle.name} into {branch.name}: "
             f"{plural(answer['facts_imported'], 'fact')}, "

@@ -32,41 +32,43 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     from day1.services.redaction.purging import without_redacted
     from day1.settings import settings_at
 
-    with ExitStack() as opened:
+    with ExitStack() as exit_stack:
         store = session.app.stores.open_store(settings_at(session.settings, source))
-        opened.callback(store.close)
+        exit_stack.callback(store.close)
         if store.read_only:
             raise StoreReadOnly(
                 f"{store.where} cannot be written, and a copy locks the store while it runs: "
                 "copy its folder to a place that can be written, and copy that."
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
-        masked = opened.enter_context(session.app.stores.open_with_mask(store, mask_of(redactions)))
+        masked_repo = exit_stack.enter_context(
+            session.app.stores.open_with_mask(store, mask_of(redactions))
+        )
         clean_record = (
-            without_redacted(masked, redactions, session.now()) if redactions else unchanged
+            without_redacted(masked_repo, redactions, session.now()) if redactions else unchanged
         )
-        target_repo = opened.enter_context(
-            session.app.stores.open_copy_target(settings_at(session.settings, target), masked)
+        target_repo = exit_stack.enter_context(
+            session.app.stores.open_copy_target(settings_at(session.settings, target), masked_repo)
         )
-        with session.screen.progress("Copying") as report:
-            result = copy_store(masked, target_repo, clean_record, report)
+        with session.screen.progress("Copying") as report_progress:
+            copy_result = copy_store(masked_repo, target_repo, clean_record, report_progress)
     document = {
         "from": _shown(source),
         "to": _shown(target),
         "purged": len(redactions),
-        "commits": result.commits,
-        "repeated": result.repeated,
-        "tags": result.tags,
-        "records": result.records,
-        "source_moved": result.moved,
-        "branches": branch_documents(result.branches),
+        "commits": copy_result.commits,
+        "repeated": copy_result.repeated,
+        "tags": copy_result.tags,
+        "records": copy_result.records,
+        "source_moved": copy_result.moved,
+        "branches": branch_documents(copy_result.branches),
     }
     if not session.answer(document):
         session.screen.line(
-            f"Copied {branch_counts(document)} and {plural(result.commits, 'commit')} "
+            f"Copied {branch_counts(document)} and {plural(copy_result.commits, 'commit')} "
             f"to {_shown(target)}; both stores are equal."
         )
-        if result.moved:
+        if copy_result.moved:
             session.screen.note(
                 f"{_shown(source)} was written to meanwhile: what came at the end is not in the "
                 "copy. Stop what writes there, and copy again to a new place."

@@ -43,22 +43,27 @@ def doctor_command(session: Session, *, repair: bool) -> None:
         "version": __version__,
         "repaired": repairs,
         "findings": [
-            {"name": f.name, "level": f.level, "text": str(f.text), "advice": f.advice}
-            for f in findings
+            {
+                "name": finding.name,
+                "level": finding.level,
+                "text": str(finding.text),
+                "advice": finding.advice,
+            }
+            for finding in findings
         ],
     }
     if not session.answer(document):
-        for line in repairs:
-            session.screen.line(("repair ", "changed"), line)
+        for repair_text in repairs:
+            session.screen.line(("repair ", "changed"), repair_text)
         _draw_findings(session, findings)
     if any(finding.level == "error" for finding in findings):
         raise click.exceptions.Exit(FAILED)
 
 
 def _draw_findings(session: Session, findings: list[Finding]) -> None:
-    rows: list[list[Part]] = []
+    table_rows: list[list[Part]] = []
     for finding in findings:
-        advice = f" {finding.advice}" if finding.advice else ""
+        advice_text = f" {finding.advice}" if finding.advice else ""
         text = finding.text if isinstance(finding.text, str) else finding.text.worded(command_of)
-        rows.append([(finding.level, finding.level), finding.name, text + advice])
-    session.screen.table(("", "check", "finding"), rows)
+        table_rows.append([(finding.level, finding.level), finding.name, text + advice_text])
+    session.screen.table(("", "check", "finding"), table_rows)

@@ -37,8 +37,12 @@ def export_command(session: Session, **options: Any) -> None:
     from day1.model.values.instant import parse
     from day1.services.exchange.exporting import export_branch, export_store
 
-    every, at, output = options["every"], session.moment(options["at"], end=True), options["output"]
-    if every and (at or options["branch"]):
+    all_branches, until_time, output = (
+        options["every"],
+        session.moment(options["at"], end=True),
+        options["output"],
+    )
+    if all_branches and (until_time or options["branch"]):
         raise click.UsageError("--all cannot be used with --branch or --at.")
     if session.as_json and output is None:
         raise click.UsageError("--json needs -o FILE: without it, stdout has the lines.")
@@ -46,15 +50,15 @@ def export_command(session: Session, **options: Any) -> None:
     if options["with_secrets"]:
         session.context().caller.access.require("admin", "An export with secrets")
     content_options = {name: options[name] for name in ("with_thinking", "with_secrets")}
-    if every:
+    if all_branches:
         lines = export_store(repo, **content_options)
     else:
         branch = session.branch(options["branch"])
-        ref = Ref(branch=branch, until=None if at is None else parse(at))
+        ref = Ref(branch=branch, until=None if until_time is None else parse(until_time))
         lines = export_branch(repo.store, repo.shown(ref), **content_options)
     if output is None:
         write_lines(lines, sys.stdout.buffer)
         return
-    count = write_file(lines, output)
-    if not session.answer({"file": str(output), "lines": count}):
-        session.screen.line(f"Wrote {plural(count, 'line')} to {output}")
+    line_count = write_file(lines, output)
+    if not session.answer({"file": str(output), "lines": line_count}):
+        session.screen.line(f"Wrote {plural(line_count, 'line')} to {output}")

@@ -31,33 +31,50 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     from day1.services.branches import retiring
     from day1.services.upkeep.retirable import retirable_branches
 
-    repo, files = session.repo(), _files(session) if purges else None
-    retirable = retirable_branches(repo, session.branch(), session.now())
+    repo, rewriting = session.repo(), _files(session) if purges else None
+    candidates = retirable_branches(repo, session.branch(), session.now())
     if retire:
-        for item in retirable:
-            retiring.retire(repo, item.state.branch, session.now())
-    purged = _purge(session, files) if files else {}
-    sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
-    branches = [
-        {"branch_name": item.state.branch.name, "commit": item.state.tip, "why": item.why}
-        for item in retirable
+        for candidate in candidates:
+            retiring.retire(repo, candidate.state.branch, session.now())
+    purge_counts = _purge(session, rewriting) if rewriting else {}
+    bytes_by_name = repo.store.compact() if repo.store.capabilities.compaction else {}
+    branch_documents = [
+        {
+            "branch_name": candidate.state.branch.name,
+            "commit": candidate.state.tip,
+            "why": candidate.why,
+        }
+        for candidate in candidates
     ]
-    if session.answer({**purged, **sizes, "retired" if retire else "offered": branches}):
+    if session.answer(
+        {**purge_counts, **bytes_by_name, "retired" if retire else "offered": branch_documents}
+    ):
         return
     if purges:
-        redactions, commits = purged["purged"], purged["commits"]
-        counts_text = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
-        session.screen.line(f"Purged {counts_text}." if redactions else "Nothing is redacted.")
-    if sizes:
-        before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
-        session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
+        redaction_count, commit_count = purge_counts["purged"], purge_counts["commits"]
+        counts_text = (
+            f"{plural(redaction_count, 'redaction')}, {plural(commit_count, 'commit')} written anew"
+        )
+        session.screen.line(f"Purged {counts_text}." if redaction_count else "Nothing is redacted.")
+    if bytes_by_name:
+        kib_before, kib_after = (
+            int(str(bytes_by_name[size_name])) / 1024
+            for size_name in ("bytes_before", "bytes_after")
+        )
+        session.screen.line(f"memory.db: {kib_before:,.0f} KB before, {kib_after:,.0f} KB after")
     else:
         session.screen.note("The server gives unused space back by itself.")
-    for item in retirable:
-        label: Part = ("retired ", "changed") if retire else "may be retired: "
-        tip = (short_commit(item.state.tip), "commit")
-        session.screen.line(label, (item.state.branch.name, "branch"), " ", tip, f" {item.why}")
-    if retirable and not retire:
+    for candidate in candidates:
+        styled_label: Part = ("retired ", "changed") if retire else "may be retired: "
+        styled_tip = (short_commit(candidate.state.tip), "commit")
+        session.screen.line(
+            styled_label,
+            (candidate.state.branch.name, "branch"),
+            " ",
+            styled_tip,
+            f" {candidate.why}",
+        )
+    if candidates and not retire:
         session.screen.note("`day1 gc --retire` retires them")
 
 
@@ -76,8 +93,8 @@ def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     store = session.store()
     redactions = store.repo.ledger.records(Redaction)
     with (
-        session.app.stores.open_with_mask(store, mask_of(redactions)) as masked,
-        session.screen.progress("Purging") as report,
+        session.app.stores.open_with_mask(store, mask_of(redactions)) as masked_repo,
+        session.screen.progress("Purging") as report_progress,
     ):
-        result = purge(masked, redactions, files, report, session.now())
-    return {"purged": result.redactions, "commits": result.commits}
+        purge_result = purge(masked_repo, redactions, files, report_progress, session.now())
+    return {"purged": purge_result.redactions, "commits": purge_result.commits}

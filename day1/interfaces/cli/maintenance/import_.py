@@ -45,15 +45,17 @@ def import_command() -> None:
 
 
 def _importing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of an import that no review follows."""
-    index = click.option("--no-index", is_flag=True, help="Leave the index to the next search.")
-    return index(branch_option(agent_option(command)))
+    """Add the options of an import that writes directly, without a review."""
+    no_index_option = click.option(
+        "--no-index", is_flag=True, help="Leave the index to the next search."
+    )
+    return no_index_option(branch_option(agent_option(command)))
 
 
 def _paths(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the argument of an import from one or more files."""
-    path = click.Path(path_type=Path)
-    return click.argument("paths", metavar=metavar, nargs=-1, required=True, type=path)
+    path_type = click.Path(path_type=Path)
+    return click.argument("paths", metavar=metavar, nargs=-1, required=True, type=path_type)
 
 
 def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
@@ -183,11 +185,13 @@ def _run(
     """Import with a progress bar, print the counts, and update the index."""
     from day1.services.branches.lookup import find
 
-    with session.screen.progress("Importing") as report:
-        counts = bring(report)
-    session.answer(imported(session, branch.name, counts, f"{what} "))
+    with session.screen.progress("Importing") as report_progress:
+        import_result = bring(report_progress)
+    session.answer(imported(session, branch.name, import_result, f"{what} "))
     if not options["no_index"]:
         other_branches = (
-            find(session.repo(), name) for name in counts.branches if name != branch.name
+            find(session.repo(), branch_name)
+            for branch_name in import_result.branches
+            if branch_name != branch.name
         )
         bring_up(session, branch, *other_branches)

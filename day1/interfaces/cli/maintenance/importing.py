@@ -87,11 +87,11 @@ def _import_one(
     """Show one tool's memory, and import it unless `--dry-run` is given; fill the answer."""
     from day1.services.exchange.tool_import import survey
 
-    counts = survey(source)
-    document |= _described(source, counts)
+    memory_survey = survey(source)
+    document |= _described(source, memory_survey)
     if not session.as_json:
         _draw(session, document, samples=options["dry_run"])
-    if counts.total and not options["dry_run"] and (not asks or _confirmed(session, source)):
+    if memory_survey.total and not options["dry_run"] and (not asks or _confirmed(session, source)):
         document |= _bring(session, source, options)
 
 
@@ -156,19 +156,23 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     session.screen.line((document["source"], "bold"), f": {counts_text}")
     for path in document["paths"]:
         session.screen.line(("    from ", "dim"), path)
-    for text in document["samples"] if samples else ():
-        session.screen.line("    ", one_line(text)[:_SAMPLE])
+    for sample in document["samples"] if samples else ():
+        session.screen.line("    ", one_line(sample)[:_SAMPLE])
     for secret_kind, ids in document["secrets"].items():
-        texts = f"{plural(len(ids), 'text')} that look as if they hold {secret_kind}"
-        session.screen.line(("    beware of ", "warn"), f"{texts}; memory is shared")
+        texts_phrase = f"{plural(len(ids), 'text')} that look as if they hold {secret_kind}"
+        session.screen.line(("    beware of ", "warn"), f"{texts_phrase}; memory is shared")
     _draw_left_out(session, document["left_out"])
 
 
 def _draw_left_out(session: Session, left_out: Mapping[str, Sequence[str]]) -> None:
-    for why, places in left_out.items():
+    for reason, places in left_out.items():
         examples = ", ".join(places[:_SHOWN_PLACES])
-        more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
-        session.screen.line(("    left out ", "warn"), f"{why} ({len(places):,}): {examples}{more}")
+        more_text = (
+            f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
+        )
+        session.screen.line(
+            ("    left out ", "warn"), f"{reason} ({len(places):,}): {examples}{more_text}"
+        )
 
 
 def _confirmed(session: Session, source: ToolMemory) -> bool:
@@ -186,10 +190,10 @@ def _bring(session: Session, source: ToolMemory, options: Document) -> Document:
     target_branch = branch_of(context, options["into"])
     branch = import_branch(context.repo, source.name, target_branch, session.now())
     origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
-    with session.screen.progress("Importing") as report:
-        result = import_foreign(context.repo, branch, source, origin, report)
-    document = imported(session, branch.name, result)
-    if result.added or result.changed or _waits_unseen(context.repo, branch):
+    with session.screen.progress("Importing") as report_progress:
+        import_result = import_foreign(context.repo, branch, source, origin, report_progress)
+    document = imported(session, branch.name, import_result)
+    if import_result.added or import_result.changed or _waits_unseen(context.repo, branch):
         review = session.call(
             "review_open",
             source_branch=branch.name,
@@ -212,8 +216,8 @@ def _waits_unseen(repo: Repository, branch: Branch) -> bool:
     """Whether the branch has rows without a review, left by a run that was stopped."""
     from day1.services.merges.reviews import reviews
 
-    tip = repo.history.branches()[branch.name]
-    return tip != branch.fork_commit and not reviews(repo, None, branch)
+    tip_id = repo.history.branches()[branch.name]
+    return tip_id != branch.fork_commit and not reviews(repo, None, branch)
 
 
 def imported(session: Session, into: str, result: Imported, what: str = "") -> Document:
