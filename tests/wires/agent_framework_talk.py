@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 
 from agent_framework import (
@@ -53,8 +53,11 @@ def oil(machine: str) -> str:
     return f"Oiled the {machine}."
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(coroutine)
+def run(work: Awaitable[T]) -> T:
+    async def done() -> T:
+        return await work
+
+    return asyncio.run(done())
 
 
 def say(text: str, role: str = "user", **more: Any) -> Message:
