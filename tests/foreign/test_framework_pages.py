@@ -101,3 +101,18 @@ def test_the_page_of_llamaindex_has_tools_and_a_memory_block(tmp_path: Path) -> 
         "True",
         "Tray number 0 holds screws.",
     ]
+
+
+def test_the_page_of_dspy_has_tools_history_and_mcp(tmp_path: Path) -> None:
+    fact, question = "The lathe needs oil every Friday.", "When do I oil the lathe?"
+    turn = {"question": question, "answer": "Every Friday."}
+    assert printed("dspy", ("dspy[mcp]==3.4.1",), tmp_path) == [
+        f"Every Friday. {[fact]}",
+        str([turn]),
+        question,
+        "True",
+    ]
+
+
+def test_the_page_of_crewai_has_tools(tmp_path: Path) -> None:
+    assert printed("crewai", ("crewai==1.15.30",), tmp_path) == ["True"]
