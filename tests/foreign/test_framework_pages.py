@@ -1,7 +1,8 @@
 """Pages of frameworks without an adapter: their blocks run with the framework that they name.
 
 Each framework has an environment of its own (`tests/fetching.py`), with day1's packages behind it
-if the page imports day1. `day1 mcp` always runs in the environment of the tests.
+if the page imports day1. `day1 mcp` always runs in the environment of the tests. Those that take
+minutes to fetch run in `scripts/foreign`.
 """
 
 import os
@@ -85,6 +86,7 @@ def test_the_page_of_mem0_has_the_calls_of_its_client(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.weekly
 def test_the_page_of_google_adk_has_tools_and_a_memory_service(tmp_path: Path) -> None:
     assert printed("google-adk", ("google-adk[mcp]==2.13.0",), tmp_path) == [
         "['memory_branch_merge', 'memory_search']",
@@ -94,6 +96,7 @@ def test_the_page_of_google_adk_has_tools_and_a_memory_service(tmp_path: Path) -
     ]
 
 
+@pytest.mark.weekly
 def test_the_page_of_llamaindex_has_tools_and_a_memory_block(tmp_path: Path) -> None:
     pins = ("llama-index-core==0.14.25", "llama-index-tools-mcp==0.6.0")
     assert printed("llamaindex", pins, tmp_path) == [
@@ -114,5 +117,7 @@ def test_the_page_of_dspy_has_tools_history_and_mcp(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.weekly
 def test_the_page_of_crewai_has_tools(tmp_path: Path) -> None:
-    assert printed("crewai", ("crewai==1.15.30",), tmp_path) == ["True"]
+    # CrewAI itself prints boxes about its connections, before and after.
+    assert printed("crewai", ("crewai==1.15.30",), tmp_path).count("True") == 1
