@@ -59,7 +59,7 @@ def unsaved(
     never left out, since a person may ask it twice.
 
     Args:
-        saved: the last messages of the session, one more than `messages` if there are as many.
+        saved: the last messages of the session, as many as `messages` if there are so many.
         messages: the messages of a run, as `message_of` returns them.
     """
     old, new = [_identity(each) for each in saved], [_identity(each) for each in messages]

@@ -52,8 +52,8 @@ class Sessions:
         """
         new = [message_of(message) for message in messages]
         with self._saving:
-            # What is older than that cannot be in `new` again.
-            last = self._rows(on, session_id, len(new) + 1)
+            # What is older cannot be what `new` begins with.
+            last = self._rows(on, session_id, len(new))
             added = unsaved(last, new)
             if added:
                 self._append(on, session_id or _NO_SESSION, added, _name(agent_name))
