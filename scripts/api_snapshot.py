@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
@@ -113,10 +113,12 @@ def _adapters() -> Iterator[str]:
     for package in sorted(Path(day1.__file__).parent.glob("integrations/*/")):
         modules = [ast.parse(file.read_text("utf-8")) for file in sorted(package.glob("*.py"))]
         names = {name for module in modules for name in _all_of(module)}
-        for node in (node for module in modules for node in module.body):
+        nodes = [node for module in modules for node in module.body]
+        classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+        for node in nodes:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in names:
                 prefix = f"day1.integrations.{package.name}."
-                yield from (prefix + line for line in _defined(node))
+                yield from (prefix + line for line in _defined(node, classes))
 
 
 def _all_of(module: ast.Module) -> list[str]:
@@ -128,8 +130,8 @@ def _all_of(module: ast.Module) -> list[str]:
     return []
 
 
-def _defined(node: ast.stmt) -> Iterator[str]:
-    """A function, or a class with its public members."""
+def _defined(node: ast.stmt, classes: Mapping[str, ast.ClassDef]) -> Iterator[str]:
+    """A function, or a class with its public members and those of its bases among `classes`."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         kind = " async" if isinstance(node, ast.AsyncFunctionDef) else ""
         result = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
@@ -144,8 +146,14 @@ def _defined(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.ClassDef):
         bases = ", ".join(map(ast.unparse, node.bases))
         yield f"{node.name}({bases})" if bases else node.name
-        for member in node.body:
-            for line in _defined(member):
+        inherited = [
+            member
+            for base in map(ast.unparse, node.bases)
+            if base in classes
+            for member in classes[base].body
+        ]
+        for member in (*inherited, *node.body):
+            for line in _defined(member, classes):
                 if not line.startswith("_") or line.startswith("__init__"):
                     yield f"{node.name}.{line}"
     elif isinstance(node, ast.AnnAssign):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from pydantic_ai.conversation_store import (
 
 import day1
 from day1 import errors
+from day1.integrations.branching import Branching, BranchOfCall
 from day1.integrations.pydantic_ai.messages import entries_of, message_of, record_of, value_of
 
 _KIND: Final = "pydantic-ai"
@@ -31,8 +31,6 @@ _PAGE: Final = 1_000
 _MOST_MESSAGES: Final = 10_000
 _MOST_LIMIT: Final = 1_000_000
 
-BranchOfCall = str | Callable[[], str | None] | None
-
 
 class Log:
     """The conversations of a store: records in the space `pydantic-ai:NAME`, and their messages.
@@ -42,13 +40,13 @@ class Log:
 
     def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
         """Keep the memory, name and branch of the log; call nothing yet."""
-        self._memory, self._branch = memory, branch
+        self._branching = Branching(memory, branch)
+        self._call = self._branching.call
         self._space = [_KIND, name]
 
     def on(self) -> day1.Branch:
         """Return the memory branch that a call reads and writes now."""
-        branch_name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if branch_name is None else self._memory.branch(branch_name)
+        return self._branching.now()
 
     def record(self, on: day1.Branch, conversation_id: str) -> ConversationRecord | None:
         """Read the record of a conversation, or return None if it has no record."""
@@ -203,17 +201,6 @@ class Log:
         if len(scope) > _MOST_SCOPE and not _PLAIN.fullmatch(scope):
             scope = sha256(scope.encode("utf-8", "surrogatepass")).hexdigest()
         return [*self._space, scope]
-
-    def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation; make the branch of this store if it is missing."""
-        try:
-            return on.call(operation, **arguments)
-        except errors.UnknownBranch:
-            if on.name == self._memory.name:
-                raise
-        with suppress(errors.BranchExists):  # another one made it meanwhile
-            self._memory.create_branch(on.name)
-        return on.call(operation, **arguments)
 
 
 def _fits(text: str) -> bool:

@@ -15,8 +15,9 @@ from pydantic_ai.conversation_store import (
 
 import day1
 from day1 import errors
+from day1.integrations.branching import BranchOfCall
 from day1.integrations.connecting import connected
-from day1.integrations.pydantic_ai.log import BranchOfCall, Log
+from day1.integrations.pydantic_ai.log import Log
 from day1.integrations.waiting import finished
 
 
