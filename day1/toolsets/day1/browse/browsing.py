@@ -137,7 +137,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
             page = newest_page(reading, kind, (offset, limit), space, active_at=active_at)
         rows = [shown(kind, row) for row in page.rows]
         read_state = _read(reading, branch.name)
-        read_state.notes.extend(empty_space(reading, space, page.rows))
+        read_state.notes.extend(empty_space(reading, space, rows))
         return Rows(rows=rows, total=page.total, read=read_state)
 
 
