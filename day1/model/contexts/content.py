@@ -7,24 +7,53 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from day1.model.rows.validation import clean
-from day1.model.values.parts import MAX_TEXT, TooLong
+from day1.model.values.parts import MAX_TEXT, MOST_VALUE, TooLong
 
 _DEEPEST: Final = 64
 """The most levels of nested lists and objects: readers of JSON have limits of their own."""
 _CUT: Final = "…"
+_READ: Final = 8 * MAX_TEXT
+"""Characters that are read for a search text: composing them leaves more than a quarter."""
 
 
-def as_kept(value: Any, most: int = MAX_TEXT) -> str:
+def as_kept(value: Any) -> str:
     """Write JSON for storage: keys in their order, numbers as they were read, no spaces.
-
-    Args:
-        value: the JSON.
-        most: characters that it may have.
 
     Raises:
         ValueError: it is no JSON, or longer or deeper than what is kept.
     """
-    for part in _parts(value, 1):
+    text = _written(value)
+    if len(text) > MAX_TEXT:
+        raise TooLong(len(text))
+    return text
+
+
+def as_value(value: Any) -> str:
+    """Write the value of an entry for storage: as `as_kept`, up to the limit of a value.
+
+    Raises:
+        TooLong: it has more than `MOST_VALUE` bytes.
+        ValueError: it is no JSON, or deeper than what is kept.
+    """
+    text = _written(value)
+    size = size_of_value(text)
+    if size > MOST_VALUE:
+        raise TooLong(size, MOST_VALUE)
+    return text
+
+
+def size_of_value(text: str) -> int:
+    """Count the bytes of a text in UTF-8, by which the JSON of a row is limited."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def _written(value: Any) -> str:
+    """Write JSON without spaces.
+
+    Raises:
+        ValueError: it is no JSON, or deeper than what is kept.
+    """
+    for part in _parts(value):
         if part is not None and not isinstance(part, str | int | float):
             raise ValueError(f"must be JSON: a value of type {type(part).__name__} is not")
         if isinstance(part, str):
@@ -32,12 +61,9 @@ def as_kept(value: Any, most: int = MAX_TEXT) -> str:
         elif isinstance(part, float) and not math.isfinite(part):
             raise ValueError("numbers must be finite")
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
-    if len(text) > most:
-        raise TooLong(len(text), most)
-    return text
 
 
 def readable_json(value: Any) -> None:
@@ -46,7 +72,7 @@ def readable_json(value: Any) -> None:
     Raises:
         ValueError: it does not hold.
     """
-    for part in _parts(value, 1):
+    for part in _parts(value):
         if isinstance(part, float) and not math.isfinite(part):
             raise ValueError("numbers must be finite")
         if isinstance(part, str):
@@ -91,31 +117,72 @@ def flattened(value: Any) -> str:
 
     A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
     """
-    text = unicodedata.normalize("NFC", whole_text(value))
+    text = unicodedata.normalize("NFC", _beginning(value))
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - len(_CUT)] + _CUT
 
 
-def whole_text(value: Any) -> str:
-    """Write all of JSON as text, as `flattened` does, which cuts it."""
+def texts_inside(value: Any) -> str:
+    """Write all texts of JSON, to look for secrets: each key once, a text that it has beside it.
+
+    Paths are left out: with them the result would have up to the square of the JSON's length.
+    """
+    return "\n".join(_texts(value))
+
+
+def _beginning(value: Any) -> str:
+    """Write the lines of JSON up to more characters than a search text has, composed or not."""
     if isinstance(value, str) and value.strip():
-        return value
-    return "\n".join(f"{path}: {leaf}" if path else leaf for path, leaf in _lines(value, ""))
+        return value[:_READ]
+    lines: list[str] = []
+    length = 0
+    for path, leaf in _lines(value, ""):
+        line = f"{path}: {leaf}" if path else leaf
+        lines.append(line[:_READ])
+        length += len(line) + 1
+        if length > _READ:
+            break
+    return "\n".join(lines)
 
 
-def _parts(value: Any, depth: int) -> Iterator[Any]:
-    if depth > _DEEPEST:
-        raise ValueError(f"must have at most {_DEEPEST} levels")
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
-            yield key
-            yield from _parts(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner, depth + 1)
-    else:
-        yield value
+def _texts(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            left += part
+        elif isinstance(part, dict):
+            for key, inner in part.items():
+                is_plain = not isinstance(inner, dict | list)
+                yield f"{key}: {inner}" if is_plain else key
+                left += () if is_plain else (inner,)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield the keys and the plain values of JSON.
+
+    Raises:
+        ValueError: it has too many levels, or a key is no text.
+    """
+    levels = [iter((value,))]
+    while levels:
+        for part in levels[-1]:
+            if len(levels) > _DEEPEST:
+                raise ValueError(f"must have at most {_DEEPEST} levels")
+            if isinstance(part, dict):
+                for key in part:
+                    if not isinstance(key, str):
+                        raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
+                    yield key
+                levels.append(iter(part.values()))
+                break
+            if isinstance(part, list):
+                levels.append(iter(part))
+                break
+            yield part
+        else:
+            levels.pop()
 
 
 def _lines(value: Any, path: str) -> Iterator[tuple[str, str]]:

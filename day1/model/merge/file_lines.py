@@ -7,11 +7,11 @@ merged as wholes.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from day1.model.contexts.content import as_kept, entry_of_text, from_kept, text_of_entry
+from day1.model.contexts.content import as_value, entry_of_text, from_kept, text_of_entry
 from day1.model.contexts.keyed import CONTEXT
 from day1.model.merge.line_diff import Same, equal_runs, lines_of
 from day1.model.rows.kind import Row, complete, kind_of
-from day1.model.values.parts import MOST_VALUE, TooLong
+from day1.model.values.parts import TooLong
 
 _SPACES: Final = "files:"
 
@@ -31,7 +31,7 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
         return None
     value = {"text": merged_text}
     try:
-        columns: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}
+        columns: Row = {"summary": text_of_entry(value), "structure": as_value(value)}
     except TooLong:
         return None
     return complete(kind_of(str(base["id"])), columns)
