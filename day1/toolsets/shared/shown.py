@@ -34,20 +34,21 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
     return {"type": kind.name, **shown_columns(visible_row), "revision": revision_number}
 
 
-def shown_columns(columns: Row) -> dict[str, Any]:
+def shown_columns(columns: Row, *, whole: bool = False) -> dict[str, Any]:
     """Show columns: times as ISO, JSON as JSON, without bookkeeping.
 
     A column added by a later version is shown only if it has a value, so that answers stay short.
-    JSON that is longer than a text is left out: `entry_get` and `message_list` answer it.
+    JSON that is longer than a text is left out unless `whole`: `entry_get` and `message_list`
+    answer it.
     """
     return {
-        c: _shown(c, value)
+        c: _shown(c, value, whole=whole)
         for c, value in columns.items()
         if c not in _HIDDEN and not (value is None and c in _YOUNGER)
     }
 
 
-def _shown(column: str, value: Cell) -> Any:
+def _shown(column: str, value: Cell, *, whole: bool = False) -> Any:
     if value is None:
         return None
     if column in _TIMES:
@@ -55,7 +56,7 @@ def _shown(column: str, value: Cell) -> Any:
     if column not in _JSON:
         return value
     text = str(value)
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_TEXT and not whole:
         return f"[JSON of {len(text):,} characters, left out: {short_hash(text)[:8]}]"
     return json.loads(text)
 

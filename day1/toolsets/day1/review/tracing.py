@@ -215,7 +215,7 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
         id=request.id,
         type=traced.kind.name,
         revision=revision(traced.kind, row),
-        cells=[_cell(traced, visible_row, cell) for cell in cells],
+        cells=[_cell(traced, visible_row, cell, whole=bool(request.lines)) for cell in cells],
         lines=_lines(ctx, branch, request.id) if request.lines else None,
         read=_read(branch, traced),
     )
@@ -243,12 +243,13 @@ def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
     return line_runs
 
 
-def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
+def _cell(traced: Traced, visible_row: Row, cell: Blame, *, whole: bool) -> CellBlame:
+    """Show who gave a cell its value; `whole`: with long JSON too, whose lines are told apart."""
     writer, commit = cell.writer, cell.commit
     columns = {c: visible_row[c] for c in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,
-        value=shown_columns(columns),
+        value=shown_columns(columns, whole=whole),
         edited=cell.edited,
         agent_id=text_of(writer["agent_id"]),
         session_id=text_of(writer["session_id"]),
