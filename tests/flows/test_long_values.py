@@ -50,6 +50,7 @@ def ask(store: OpenStore, operation: str, branch: str = "main", **arguments: Any
     """Call an operation for programs, as the Python library does."""
     caller = caller_of(store.settings, ProcessHead(store.repo, branch), None)
     tool = TOOLSETS.tool(f"keyed.{operation}")
+    assert tool is not None
     answer: dict[str, Any] = tool.call(store.context(caller), arguments)
     return answer
 
@@ -87,7 +88,7 @@ def test_a_value_of_8_mib_is_kept_and_one_byte_more_is_refused(store: OpenStore)
     assert size({"text": text}) == MOST_VALUE
     put(store, text)
     assert got(store) == text
-    tip = store.repo.store.history.branches()["main"]
+    tip = store.repo.history.branches()["main"]
     with pytest.raises(ValueTooLarge, match=r"8,388,609 bytes.*divide it") as refused:
         put(store, text + "x")
     assert refused.value.code == "value_too_large"
@@ -99,7 +100,7 @@ def test_a_value_of_8_mib_is_kept_and_one_byte_more_is_refused(store: OpenStore)
         append(store, structure.replace("x", "xx", 1))
     assert (got(store), got(store, key="other")) == (text, None)
     assert structures(store) == [structure]
-    assert store.repo.store.history.branches()["main"] == tip
+    assert store.repo.history.branches()["main"] == tip
 
 
 def test_lists_differences_and_histories_stay_short(store: OpenStore) -> None:

@@ -317,15 +317,20 @@ def newest_walked(shape: Shape) -> Select[Any]:
 
     Its rows are the newest of all only if there are as many as the limit.
     """
-    kind, dense = BY_TABLE[shape.table], tuple(name for name in shape.values if name in _DENSE)
+    dense, columns = tuple(name for name in shape.values if name in _DENSE), _walked(shape)
     table = table_at(shape.table, shape.version)
-    newest_rows = _by_time(shape, kind.columns, dense, (), "walk")
-    walked = _whole(
-        _first(shape, _whole(newest_rows, table), "walk", kind.columns).subquery(), table
-    )
+    newest_rows = _by_time(shape, columns, dense, (), "walk")
+    walked = _whole(_first(shape, _whole(newest_rows, table), "walk", columns).subquery(), table)
     other_names = tuple(name for name in shape.values if name not in _DENSE)
     other_conditions = conditions(walked, shape.empty, other_names, dict(shape.sizes))
     return _first(shape, walked, "limit").where(*other_conditions)
+
+
+def _walked(shape: Shape) -> tuple[str, ...]:
+    """Return the columns of the rows that are looked at: a long one only if it is needed."""
+    needed = {*shape.columns, *shape.empty, *(name.partition("_")[2] for name in shape.values)}
+    columns = BY_TABLE[shape.table].column
+    return tuple(c for c in columns if c in needed or columns[c].type not in {"text", "json"})
 
 
 def _by_time(
