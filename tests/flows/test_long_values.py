@@ -129,6 +129,15 @@ def test_lists_differences_and_histories_stay_short(store: OpenStore) -> None:
     assert row_id in {hit["id"] for hit in answers[4]["result"]}
 
 
+def test_a_secret_at_the_end_of_a_long_value_is_noticed(store: OpenStore) -> None:
+    entry = {"key": "k", "value": {"text": longest()[:-40] + " AKIA" + "A" * 16}}
+    (note,) = ask(store, "entry_put", entries=[entry])["written"]["notes"]
+    assert "an AWS access key" in note
+    message = {"role": "tool", "content": "x", "structure": json.dumps(entry["value"])}
+    (note,) = ask(store, "message_append", key="talk", messages=[message])["written"]["notes"]
+    assert "an AWS access key" in note
+
+
 def test_a_merge_joins_lines_or_holds_the_whole_and_a_revert_brings_it_back(
     store: OpenStore,
 ) -> None:

@@ -110,6 +110,13 @@ def test_changes_that_lie_too_far_apart_are_not_merged() -> None:
     assert merge_lines("".join(lines), "".join(far), "".join(theirs)) is None
 
 
+def test_texts_of_too_many_lines_are_not_merged() -> None:
+    """Four million line feeds, which fit a value, would take a gigabyte."""
+    lines = "x\n" * 500_000
+    assert merge_lines(lines, f"a{lines}", f"{lines}t") == f"a{lines}t"
+    assert merge_lines(lines, f"a\n{lines}", f"{lines}t") is None
+
+
 def row(text: object, **columns: object) -> Row:
     value = {"text": text}
     kept: Row = {"summary": text_of_entry(value), "structure": as_value(value)}

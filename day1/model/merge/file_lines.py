@@ -9,7 +9,7 @@ from typing import Final
 
 from day1.model.contexts.content import as_value, entry_of_text, from_kept, text_of_entry
 from day1.model.contexts.keyed import CONTEXT
-from day1.model.merge.line_diff import Same, equal_runs, lines_of
+from day1.model.merge.line_diff import MOST_LINES, Same, equal_runs, lines_of
 from day1.model.rows.kind import Row, complete, kind_of
 from day1.model.values.parts import TooLong
 
@@ -56,8 +56,11 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
     """Merge two edits of a text; lines end with a line feed.
 
     Returns:
-        The merged text; None if both edits touch the same or neighbouring lines, differently.
+        The merged text; None if both edits touch the same or neighbouring lines, differently, or if
+        a text has too many lines.
     """
+    if any(text.count("\n") > MOST_LINES for text in (base, ours, theirs)):
+        return None
     base_lines, our_lines, their_lines = texts = [lines_of(text) for text in (base, ours, theirs)]
     our_runs, their_runs = equal_runs(base_lines, our_lines), equal_runs(base_lines, their_lines)
     if our_runs is None or their_runs is None:
