@@ -10,6 +10,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeVar
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(one + other for one in _CROCKFORD for other in _CROCKFORD)
@@ -18,6 +19,7 @@ _HASHED = 65_536
 """Characters that are hashed at once."""
 _ULID = re.compile(rf"(?:[a-z]+_)?([0-7][{_CROCKFORD}]{{9}})[{_CROCKFORD}]{{16}}")
 
+T = TypeVar("T")
 NewId = Callable[[str, int], str]
 """Make an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
 
@@ -89,6 +91,11 @@ def content_hash(text: str) -> str:
     for start in range(0, len(text), _HASHED):  # a copy of 8 MiB takes longer than its hash
         digest.update(text[start : start + _HASHED].encode())
     return digest.hexdigest()
+
+
+def hashed_if_long(cell: T) -> T | str:
+    """Return the hash of a text above 65,536 characters, which is quicker to hash than to write."""
+    return content_hash(cell) if isinstance(cell, str) and len(cell) > _HASHED else cell
 
 
 def short_hash(*parts: str) -> str:
