@@ -152,7 +152,7 @@ class HostUnknown(InvalidRequest):
 
 
 class ValueTooLarge(InvalidRequest):
-    """A value of an entry is longer than day1 keeps; `details["limit"]` is the most characters."""
+    """A value of an entry is longer than day1 keeps; `details["limit"]` is the most bytes."""
 
 
 class NotFound(Day1Error):

@@ -254,6 +254,13 @@ class HttpSettings(_Section):
     body_bytes: int = Field(
         4_194_304, ge=1_024, le=1_073_741_824, description="The longest request body."
     )
+    value_body_bytes: int = Field(
+        33_554_432,
+        ge=1_024,
+        le=1_073_741_824,
+        description="The longest request body of the calls that take values of up to 8 MiB, which "
+        "JSON can escape to three times their length; at least that of other calls.",
+    )
     sse: bool = Field(default=False, description="Also serve MCP's older transport at /sse.")
     grace_s: float = Field(
         10.0, ge=0, le=600, description="Seconds that running calls may take when the server stops."

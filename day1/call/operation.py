@@ -42,6 +42,8 @@ class Operation(Generic[Q, R]):
     plain: bool = False
     """Whether a wire that answers text beside the structured form says the answer's `text` there,
     as it is, and nothing where that is empty."""
+    long_values: bool = False
+    """Whether the arguments may have values of up to 8 MiB: HTTP takes longer bodies then."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
     """The function that shortens a row of a list, for wires that answer text beside the structured
     form."""

@@ -16,7 +16,7 @@ import anyio
 from mcp import Client
 
 import day1
-from benchmarks import history_rows, langgraph_rows, memory_file_rows, session_rows
+from benchmarks import history_rows, langgraph_rows, memory_file_rows, session_rows, value_rows
 from benchmarks.bench import ROOT, Bench
 from benchmarks.report import Row, duration, quotient
 from benchmarks.texts import facts, questions
@@ -61,6 +61,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield from session_rows.rows(bench, memory)
         yield from history_rows.rows(bench, memory)
         yield from memory_file_rows.rows(bench, memory)
+        yield from value_rows.rows(bench, memory)
     yield from _over_http(bench, folder)
 
 

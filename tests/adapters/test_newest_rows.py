@@ -13,8 +13,9 @@ import pytest
 
 from day1.adapters.rows import rows, tables
 from day1.adapters.rows.rows import SqlReading
+from day1.adapters.rows.statements import Shape, newest_walked
 from day1.model.rows.change import Query, Ref, place_in_time
-from day1.model.rows.kind import FACT, MESSAGE, Row
+from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Row
 from day1.services.rows.recording import NewFact, fact_row
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
@@ -199,3 +200,14 @@ def test_the_indexes_have_the_rows_of_a_merge(
                 assert reading.find(FACT, Query(descending=True, limit=1_000)) == rows
     assert memory.store.check() == []
     memory.close()
+
+
+def test_rows_that_are_only_looked_at_are_read_without_their_long_columns() -> None:
+    """Four times as many are looked at as are answered, and each may have 8 MiB."""
+    shape = Shape("observations", ("id", "summary"), "time", True, (), ("equal_space", "limit"))
+    statement = str(newest_walked(shape))
+    assert "space" in statement
+    assert "structure" not in statement
+    assert "raw_output" not in statement
+    whole_rows = shape._replace(columns=OBSERVATION.columns)
+    assert "structure" in str(newest_walked(whole_rows))

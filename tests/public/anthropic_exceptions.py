@@ -3,7 +3,6 @@
 from typing import Final
 
 _DISK: Final = "it makes links in the folder, or reads the modes of directories: memory has neither"
-_LONG: Final = "it makes a file of 5 MB, which is longer than an entry may be"
 
 EXCEPTIONS: Final[dict[str, str]] = {
     **dict.fromkeys(
@@ -20,6 +19,5 @@ EXCEPTIONS: Final[dict[str, str]] = {
         ),
         _DISK,
     ),
-    "test_view_error_for_files_with_too_many_lines": _LONG,
 }
 """Reasons by the name of a test function; both classes of the suite, sync and async, have it."""

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.contexts.content import as_kept, text_of_entry
+from day1.model.contexts.content import as_value, text_of_entry
 from day1.model.merge.file_lines import merge_lines, merged_file
 from day1.model.merge.row_merge import Held, PlanRow, merge_row
 from day1.model.rows.kind import OBSERVATION, Row, complete
-from day1.model.values.parts import MOST_VALUE
 
 FILE: Final = "one\ntwo\nthree\nfour\n"
 
@@ -111,9 +110,16 @@ def test_changes_that_lie_too_far_apart_are_not_merged() -> None:
     assert merge_lines("".join(lines), "".join(far), "".join(theirs)) is None
 
 
+def test_texts_of_too_many_lines_are_not_merged() -> None:
+    """Four million line feeds, which fit a value, would take a gigabyte."""
+    lines = "x\n" * 500_000
+    assert merge_lines(lines, f"a{lines}", f"{lines}t") == f"a{lines}t"
+    assert merge_lines(lines, f"a\n{lines}", f"{lines}t") is None
+
+
 def row(text: object, **columns: object) -> Row:
     value = {"text": text}
-    kept: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}
+    kept: Row = {"summary": text_of_entry(value), "structure": as_value(value)}
     return complete(
         OBSERVATION,
         {
@@ -181,7 +187,7 @@ def test_an_open_item_keeps_a_file_from_being_merged() -> None:
 
 
 def test_a_merged_text_that_is_too_long_is_held() -> None:
-    long = "x" * 524_300
+    long = "x" * 4_194_310
     base = row(f"a\n{FILE}")
     done = planned(base, row(f"a\n{FILE}{long}"), row(f"{long}\na\n{FILE}"))
     assert done.held == {"summary": "both_changed"}

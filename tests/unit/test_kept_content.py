@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.contexts.content import as_kept, flattened, from_kept, readable_json
-from day1.model.values.parts import MAX_TEXT
+from day1.model.contexts.content import (
+    as_kept,
+    as_value,
+    flattened,
+    from_kept,
+    readable_json,
+    texts_inside,
+)
+from day1.model.values.parts import MAX_TEXT, MOST_VALUE, TooLong
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -59,6 +66,40 @@ def test_a_long_text_of_many_paths_is_cut() -> None:
     as_kept(long)
     assert len(flattened(long)) == MAX_TEXT
     assert flattened(long).endswith("…")
+
+
+def test_a_long_key_above_a_long_list_is_written_in_linear_time() -> None:
+    """With its path before each value, this value of 8 MiB would have 2,000 GB."""
+    value = {"k" * 4_000_000: [0] * 2_000_000, "password": ["x", {"y": "z"}]}
+    assert len(flattened(value)) == MAX_TEXT
+    assert len(texts_inside(value)) < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        ("a text", ["a text"]),
+        ({"password": "hunter2", "n": 1}, ["n: 1", "password: hunter2"]),
+        ({"a": [{"key": "b"}, "c", None, 2], "d": {}}, ["a", "c", "d", "key: b"]),
+    ],
+)
+def test_every_text_inside_is_checked_for_secrets(value: Any, lines: list[str]) -> None:
+    assert sorted(texts_inside(value).split("\n")) == lines
+
+
+def test_a_value_ends_at_8_mib_in_bytes() -> None:
+    longest = "\u00e9" * ((MOST_VALUE - 2) // 2)
+    assert as_value(longest) == f'"{longest}"'
+    with pytest.raises(TooLong) as refused:
+        as_value(longest + "x")
+    assert refused.value.length == MOST_VALUE + 1
+
+
+def test_a_list_that_contains_itself_has_too_many_levels() -> None:
+    inside: list[Any] = []
+    inside += [inside, inside]
+    with pytest.raises(ValueError, match="64 levels"):
+        as_value(inside)
 
 
 def nested(levels: int) -> Any:

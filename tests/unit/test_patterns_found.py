@@ -8,7 +8,7 @@ from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.tools.dated_lines import heading_of
 from day1.model.redaction.mask import REDACTED
 from day1.model.redaction.quotes import without
-from day1.model.rows.validation import _PARTS, _SHAPES, looks_secret
+from day1.model.rows.validation import _PASSWORD, _SHAPES, looks_secret
 from day1.model.search.grouping import worded
 from day1.model.search.stance import stance
 
@@ -19,13 +19,18 @@ from day1.model.search.stance import stance
         ("-----BEGIN RSA PRIVATE KEY-----", "a private key"),
         ("see AKIA" + "A" * 16 + ".", "an AWS access key"),
         ("xAKIA" + "A" * 16, None),
+        ("漢ASIA" + "A" * 16, None),
+        ("xASIA ASIA" + "A" * 16, "an AWS access key"),
         ("ghp_" + "a" * 36, "a GitHub token"),
         ("ghp_" + "a" * 35, None),
+        ("_ghp_" + "a" * 36, None),
+        ("xgithub_pat_" + "b" * 30, None),
         ("github_pat_" + "b" * 30, "a GitHub token"),
         ("sk-" + "a_-4" * 5, "an API key"),
         ("risk-" + "a" * 20, None),
         ("xoxb-" + "1" * 10, "a Slack token"),
         ("xoxb-" + "1" * 9, None),
+        ("_xoxb-" + "1" * 10, None),
         (".".join(["eyJ" + "a" * 10] * 2 + ["c" * 10]), "a JSON web token"),
         ("eyJ-eyJ" + "a" * 10 + ".eyJ" + "b" * 10 + "." + "c" * 10, "a JSON web token"),
         (".".join(["eyJ" + "a" * 9] * 2 + ["c" * 10]), None),
@@ -36,6 +41,7 @@ from day1.model.search.stance import stance
         ("password = $SECRET", None),
         ("the password is long", None),
         ("passing: hunter2", None),
+        ("bypass: hunter2", None),
     ],
 )
 def test_secrets_are_named_by_their_form(text: str, kind: str | None) -> None:
@@ -43,13 +49,15 @@ def test_secrets_are_named_by_their_form(text: str, kind: str | None) -> None:
     assert looks_secret(None, "", "A text.", text) == kind
 
 
+_PARTS = [part for _, parts, _ in _SHAPES for part in parts]
 _PIECES = ("AKIA", "ASIA", "A" * 16, "gh", "p_", "a" * 36, "sk-", "xoxb-", "eyJ", ".", "pass", "=")
 
 
 @given(st.lists(st.sampled_from([*_PIECES, *_PARTS, "PASſ", " ", "PRIVATE KEY-----", "hunter2"])))
 def test_a_text_without_the_parts_of_secrets_fits_no_shape(pieces: list[str]) -> None:
     text = "".join(pieces)
-    fitting = [name for name, shape in _SHAPES if shape.search(text)]
+    fitting = [name for name, _, shape in _SHAPES if shape.search(text)]
+    fitting += ["a password"] if _PASSWORD.search(text.casefold()) else []
     assert looks_secret(text) == next(iter(fitting), None)
 
 

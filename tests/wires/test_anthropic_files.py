@@ -202,9 +202,9 @@ def test_a_command_gives_up_where_others_are_always_quicker(
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (create("/memories/b", "x" * 1_048_576), "a file has at most 1,048,576 characters as JSON"),
-        (insert("/memories/a", 0, "x" * 1_048_576), "divide it into several files"),
-        (str_replace("/memories/a", "x", "x" * 1_048_576), "would be too long"),
+        (create("/memories/b", "x" * 8_388_608), "a file has at most 8,388,608 bytes as JSON"),
+        (insert("/memories/a", 0, "x" * 8_388_608), "divide it into several files"),
+        (str_replace("/memories/a", "x", "x" * 8_388_608), "would be too long"),
         (create("/memories/b", "a\0b"), "has a NUL or half a character"),
         (insert("/memories/a", 0, "\ud83d"), "has a NUL or half a character"),
         (create("/memoriesx/b", "x"), "must start with /memories"),

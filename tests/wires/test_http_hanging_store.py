@@ -6,6 +6,7 @@ import anyio
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Scope
 
+from day1.interfaces.http.bodies import BodySizes
 from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
 from day1.model.access.permissions import EVERYTHING, Access
@@ -32,7 +33,7 @@ def test_a_token_is_looked_up_beside_the_event_loop() -> None:
     rules = AccessRules(
         names=(),
         rate=0,
-        body_bytes=4_096,
+        bodies=BodySizes(4_096),
         public=lambda path: path == "/health",
         page=lambda _: False,
         cookie=lambda _: None,

@@ -169,7 +169,9 @@ def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch
     async def tell(message: Any) -> None:
         told.append(message)
 
-    app = bodies.WholeBodies(PlainTextResponse("reached"), 100, lambda _: ErrorShape())
+    app = bodies.WholeBodies(
+        PlainTextResponse("reached"), bodies.BodySizes(100), lambda _: ErrorShape()
+    )
     request = {"type": "http", "headers": [], "method": "POST", "path": "/"}
     asyncio.run(app(request, never, tell))
     assert told[0]["status"] == 408

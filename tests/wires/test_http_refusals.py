@@ -19,6 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from day1.call.toolset import ErrorShape
 from day1.errors import BodyTooLong, Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
+from day1.interfaces.http.bodies import BodySizes
 from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
 from day1.services.access.authentication import without_place
@@ -74,7 +75,7 @@ def refusing_app(error: Day1Error) -> ASGIApp:
     rules = AccessRules(
         names=(),
         rate=0,
-        body_bytes=100_000,
+        bodies=BodySizes(100_000),
         public=lambda _: False,
         page=lambda _: False,
         cookie=lambda _: None,
@@ -239,7 +240,7 @@ def test_what_is_refused_before_a_tool_has_the_form_of_its_path() -> None:
     rules = AccessRules(
         names=(),
         rate=0,
-        body_bytes=10,
+        bodies=BodySizes(10),
         public=lambda _: True,
         page=lambda _: False,
         cookie=lambda _: None,

@@ -335,7 +335,7 @@ def test_what_is_no_json_is_refused_and_nothing_of_its_batch_is_written(
     with pytest.raises(errors.InvalidRequest):
         store.batch([PutOp(ANN, "a", {"n": 1}), PutOp(ANN, "b", value)])
     with pytest.raises(errors.ValueTooLarge):
-        store.put(ANN, "a", {"n": "x" * 1_048_576})
+        store.put(ANN, "a", {"n": "x" * 8_388_601})
     assert store.search(()) == []
 
 

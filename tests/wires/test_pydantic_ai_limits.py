@@ -128,14 +128,14 @@ def test_what_does_not_fit_is_refused_with_all_that_came_with_it(
     for _ in range(70):
         deep = [deep]
     for wrong, error in (
-        (say("x" * 1_048_577), errors.ValueTooLarge),
+        (say("x" * 8_388_608), errors.ValueTooLarge),
         (say("\ud83d"), errors.InvalidRequest),
         (ModelRequest(parts=[ToolReturnPart("t", object())]), errors.InvalidRequest),
         (ModelRequest(parts=[ToolReturnPart("t", deep)]), errors.InvalidRequest),
     ):
         with pytest.raises(error):
             run(add(store, "c", say("b"), wrong))
-    deferred = DeferredToolRequests(approvals=[ToolCallPart("t", {"text": "x" * 1_048_576})])
+    deferred = DeferredToolRequests(approvals=[ToolCallPart("t", {"text": "x" * 8_388_608})])
     with pytest.raises(errors.ValueTooLarge):
         run(store.save(Conversation(conversation_id="d", deferred_tool_requests=deferred)))
     deferred = DeferredToolRequests(metadata={"t": {"bytes": b"\xff"}})

@@ -226,16 +226,18 @@ def test_what_is_no_json_is_refused_in_any_operation(memory: day1.Memory, value:
 
 
 def test_the_longest_and_deepest_value_and_what_is_beyond(memory: day1.Memory) -> None:
-    memory.set("a", {"n": "漢" * (1_048_576 - 8)})
+    longest = "漢" * 2_796_200  # of three bytes each; the rest of the JSON has eight
+    memory.set("a", {"n": longest})
     entry = memory.get("a")
     assert entry is not None
-    assert len(entry.value["n"]) == 1_048_568
-    for text in ("漢" * (1_048_576 - 7), "x" * 10_000_000):
-        with pytest.raises(errors.ValueTooLarge, match="1,048,576 characters") as refused:
+    assert entry.value["n"] == longest
+    for text in (longest + "x", "x" * 10_000_000):
+        with pytest.raises(errors.ValueTooLarge, match="8,388,608 \\(8 MiB\\)") as refused:
             memory.set("b", {"n": text})
-        assert refused.value.details["limit"] == 1_048_576
+        assert refused.value.details["limit"] == 8_388_608
     with pytest.raises(errors.ValueTooLarge):
-        memory.call("keyed.entry_put", entries=[{"key": "b", "value": {"n": "x" * 1_050_000}}])
+        memory.call("keyed.entry_put", entries=[{"key": "b", "value": {"n": longest + "x"}}])
+    assert [entry.key for entry in memory.entries()] == ["a"]
     deep: Any = 1
     for _ in range(64):
         deep = {"n": deep}

@@ -83,7 +83,7 @@ def test_one_change_that_does_not_fit_leaves_nothing_of_the_batch(memory: day1.M
         memory.call("rows_apply", changes=[{
             "action": "say", "key": "k", "space": LOG, "messages": [
                 {"key": "x", "role": "user", "content": "x",
-                 "structure": '{"x":"' + "x" * 1_048_576 + '"}'}],
+                 "structure": '{"x":"' + "x" * 8_388_601 + '"}'}],
         }])  # fmt: skip
 
 

@@ -324,18 +324,30 @@ def newest_walked(shape: Shape) -> Select[Any]:
 
     Its rows are the newest of all only if there are as many as the limit.
     """
-    kind, dense_names = (
-        BY_TABLE[shape.table],
-        tuple(name for name in shape.values if name in _DENSE),
-    )
+    dense_names, columns = tuple(name for name in shape.values if name in _DENSE), _walked(shape)
     table = table_at(shape.table, shape.version)
-    newest_rows_query = _by_time(shape, kind.columns, dense_names, (), "walk")
+    newest_rows_query = _by_time(shape, columns, dense_names, (), "walk")
     walked_table = _whole(
-        _first(shape, _whole(newest_rows_query, table), "walk", kind.columns).subquery(), table
+        _first(shape, _whole(newest_rows_query, table), "walk", columns).subquery(), table
     )
     other_names = tuple(name for name in shape.values if name not in _DENSE)
     other_conditions = conditions(walked_table, shape.empty, other_names, dict(shape.sizes))
     return _first(shape, walked_table, "limit").where(*other_conditions)
+
+
+def _walked(shape: Shape) -> tuple[str, ...]:
+    """Return the columns of the rows that are looked at: a long one only if it is needed."""
+    needed_names = {
+        *shape.columns,
+        *shape.empty,
+        *(name.partition("_")[2] for name in shape.values),
+    }
+    column_by_name = BY_TABLE[shape.table].column
+    return tuple(
+        name
+        for name, column in column_by_name.items()
+        if name in needed_names or column.type not in {"text", "json"}
+    )
 
 
 def _by_time(

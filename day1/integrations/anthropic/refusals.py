@@ -25,7 +25,7 @@ def refusals(path: str, branch: str) -> Iterator[None]:
         limit = exc.details.get("limit")
         raise ToolError(
             f"The text of {path} would be too long, {_UNCHANGED}: a file has at most {limit:,} "
-            "characters as JSON, so divide it into several files."
+            "bytes as JSON, so divide it into several files."
         ) from exc
     except errors.BranchProtected as exc:
         raise ToolError(

@@ -125,7 +125,7 @@ class Day1Store(BaseStore):
             InvalidNamespaceError: a label of a namespace does not fit.
             ValueError: a filter has an unknown operator.
             InvalidRequest: a value is no JSON, or a key has not 1 to 1,024 characters.
-            ValueTooLarge: a value has more than 1,048,576 characters as JSON.
+            ValueTooLarge: a value has more than 8 MiB as JSON.
         """
         operations = _validated(ops)
         embedding = self._embedding

@@ -106,7 +106,7 @@ class Day1Session:
 
         Raises:
             InvalidRequest: an item is no JSON object, or has more than 64 levels.
-            ValueTooLarge: an item has more than 1,048,576 characters as JSON.
+            ValueTooLarge: an item has more than 8 MiB as JSON.
             HandleClosed: the session is closed.
         """
         branch = self._on(None)

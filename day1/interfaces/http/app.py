@@ -21,6 +21,7 @@ from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.background import Job, run_forever
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.http import probes, rest
+from day1.interfaces.http.bodies import BodySizes
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.failures import failure, route_of, status_of
 from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
@@ -104,7 +105,7 @@ def build_app(served: Served) -> Starlette:
             Middleware(
                 AccessMiddleware,
                 authenticator=served.authenticator,
-                rules=_rules(settings, site, error_shape),
+                rules=_rules(settings, site, toolsets),
                 metrics=metrics,
                 clock=store.clock,
             ),
@@ -128,16 +129,17 @@ async def _lifespan(
         task_group.cancel_scope.cancel()
 
 
-def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape]) -> AccessRules:
+def _rules(settings: HttpSettings, site: Site, toolsets: Registry) -> AccessRules:
+    sizes = BodySizes(settings.body_bytes, settings.value_body_bytes, rest.long_paths(toolsets))
     return AccessRules(
         names=settings.names,
         rate=settings.rate,
-        body_bytes=settings.body_bytes,
+        bodies=sizes,
         public=lambda path: path in probes.PUBLIC or pages.is_public(path),
         page=pages.is_page,
         cookie=cookie_of,
         refused=site.refused,
-        shape=shape,
+        shape=partial(rest.shape_at, toolsets),
     )
 
 

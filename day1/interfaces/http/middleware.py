@@ -29,7 +29,7 @@ from day1.errors import (
     OriginForbidden,
     TooManyRequests,
 )
-from day1.interfaces.http.bodies import WholeBodies
+from day1.interfaces.http.bodies import BodySizes, WholeBodies
 from day1.interfaces.http.callers import ACCESS
 from day1.interfaces.http.failures import SHAPE, failure, fault
 from day1.interfaces.http.probes import Metrics
@@ -69,8 +69,8 @@ class AccessRules:
     """Host names of this server besides those of loopback."""
     rate: float
     """Requests a second that one token may send; 0 means no limit."""
-    body_bytes: int
-    """Maximum number of bytes of a body."""
+    bodies: BodySizes
+    """Maximum numbers of bytes of bodies."""
     public: Callable[[str], bool]
     """Whether a path needs no token."""
     page: Callable[[str], bool]
@@ -123,8 +123,9 @@ class AccessMiddleware:
     ) -> None:
         """Wrap an app: admit, limit, log and count its requests, as the class describes."""
         self._app = app
-        self._limited = WholeBodies(app, rules.body_bytes, rules.shape)
-        self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES), rules.shape)
+        self._limited = WholeBodies(app, rules.bodies, rules.shape)
+        unknown_bytes = min(rules.bodies.usual, _UNKNOWN_BYTES)
+        self._unknown = WholeBodies(app, BodySizes(unknown_bytes), rules.shape)
         self._authenticator, self._rules, self._metrics, self._clock = (
             authenticator,
             rules,

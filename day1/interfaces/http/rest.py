@@ -80,6 +80,16 @@ def shape_at(registry: Registry, path: str) -> ErrorShape:
     return ErrorShape()
 
 
+def long_paths(registry: Registry) -> frozenset[str]:
+    """Return the paths of the calls that take long values."""
+    return frozenset(
+        f"{toolset.namespace.prefix}{route.path}"
+        for toolset in registry.values()
+        for route in toolset.served_routes
+        if toolset.tools[route.binding.operation].operation.long_values
+    )
+
+
 def _document(namespace: Namespace, toolsets: list[Toolset]) -> Any:
     """Make the endpoint of an OpenAPI document, which is built when it is first asked for."""
     build_document = cache(partial(openapi, namespace, toolsets))

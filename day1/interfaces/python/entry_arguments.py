@@ -9,9 +9,9 @@ from typing import Any
 from day1.errors import InvalidRequest
 from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import SpaceName
-from day1.model.contexts.content import as_kept
+from day1.model.contexts.content import as_value
 from day1.model.contexts.keyed import value_too_large
-from day1.model.values.parts import MOST_VALUE, TooLong
+from day1.model.values.parts import TooLong
 
 
 def place(key: str, space: SpaceName | None) -> dict[str, Any]:
@@ -35,9 +35,9 @@ def new_entry(
     untyped_value: object = value  # callers without a type checker may give anything
     plain_value = dict(untyped_value) if isinstance(untyped_value, Mapping) else untyped_value
     try:
-        as_kept(plain_value, MOST_VALUE)
+        as_value(plain_value)
     except TooLong as exc:
-        raise value_too_large(str(key)) from exc
+        raise value_too_large(str(key), exc.length) from exc
     except ValueError as exc:
         raise InvalidRequest(
             f"value: {exc}.", problems=[{"argument": "value", "problem": str(exc)}]

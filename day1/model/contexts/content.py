@@ -7,24 +7,53 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from day1.model.rows.validation import clean
-from day1.model.values.parts import MAX_TEXT, TooLong
+from day1.model.values.parts import MAX_TEXT, MOST_VALUE, TooLong
 
 _DEEPEST: Final = 64
 """The most levels of nested lists and objects: readers of JSON have limits of their own."""
 _CUT: Final = "…"
+_READ: Final = 8 * MAX_TEXT
+"""Characters that are read for a search text: composing them leaves more than a quarter."""
 
 
-def as_kept(value: Any, most: int = MAX_TEXT) -> str:
+def as_kept(value: Any) -> str:
     """Write JSON for storage: keys in their order, numbers as they were read, no spaces.
-
-    Args:
-        value: the JSON.
-        most: characters that it may have.
 
     Raises:
         ValueError: it is no JSON, or longer or deeper than what is kept.
     """
-    for key_or_value in _parts(value, 1):
+    json_text = _written(value)
+    if len(json_text) > MAX_TEXT:
+        raise TooLong(len(json_text))
+    return json_text
+
+
+def as_value(value: Any) -> str:
+    """Write the value of an entry for storage: as `as_kept`, up to the limit of a value.
+
+    Raises:
+        TooLong: it has more than `MOST_VALUE` bytes.
+        ValueError: it is no JSON, or deeper than what is kept.
+    """
+    json_text = _written(value)
+    byte_count = size_of_value(json_text)
+    if byte_count > MOST_VALUE:
+        raise TooLong(byte_count, MOST_VALUE)
+    return json_text
+
+
+def size_of_value(text: str) -> int:
+    """Count the bytes of a text in UTF-8, by which the JSON of a row is limited."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def _written(value: Any) -> str:
+    """Write JSON without spaces.
+
+    Raises:
+        ValueError: it is no JSON, or deeper than what is kept.
+    """
+    for key_or_value in _parts(value):
         if key_or_value is not None and not isinstance(key_or_value, str | int | float):
             raise ValueError(f"must be JSON: a value of type {type(key_or_value).__name__} is not")
         if isinstance(key_or_value, str):
@@ -32,12 +61,9 @@ def as_kept(value: Any, most: int = MAX_TEXT) -> str:
         elif isinstance(key_or_value, float) and not math.isfinite(key_or_value):
             raise ValueError("numbers must be finite")
     try:
-        json_text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
-    if len(json_text) > most:
-        raise TooLong(len(json_text), most)
-    return json_text
 
 
 def readable_json(value: Any) -> None:
@@ -46,7 +72,7 @@ def readable_json(value: Any) -> None:
     Raises:
         ValueError: it does not hold.
     """
-    for key_or_value in _parts(value, 1):
+    for key_or_value in _parts(value):
         if isinstance(key_or_value, float) and not math.isfinite(key_or_value):
             raise ValueError("numbers must be finite")
         if isinstance(key_or_value, str):
@@ -91,7 +117,7 @@ def flattened(value: Any) -> str:
 
     A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
     """
-    normalized_text = unicodedata.normalize("NFC", whole_text(value))
+    normalized_text = unicodedata.normalize("NFC", _beginning(value))
     return (
         normalized_text
         if len(normalized_text) <= MAX_TEXT
@@ -99,29 +125,68 @@ def flattened(value: Any) -> str:
     )
 
 
-def whole_text(value: Any) -> str:
-    """Write JSON as text as `flattened` does, but without cutting it."""
+def texts_inside(value: Any) -> str:
+    """Write all texts of JSON, to look for secrets: each key once, a text that it has beside it.
+
+    Paths are left out: with them the result would have up to the square of the JSON's length.
+    """
+    return "\n".join(_texts(value))
+
+
+def _beginning(value: Any) -> str:
+    """Write the lines of JSON up to more characters than a search text has, composed or not."""
     if isinstance(value, str) and value.strip():
-        return value
-    return "\n".join(
-        f"{path}: {leaf_text}" if path else leaf_text for path, leaf_text in _lines(value, "")
-    )
+        return value[:_READ]
+    lines: list[str] = []
+    length = 0
+    for path, leaf_text in _lines(value, ""):
+        line = f"{path}: {leaf_text}" if path else leaf_text
+        lines.append(line[:_READ])
+        length += len(line) + 1
+        if length > _READ:
+            break
+    return "\n".join(lines)
 
 
-def _parts(value: Any, depth: int) -> Iterator[Any]:
-    if depth > _DEEPEST:
-        raise ValueError(f"must have at most {_DEEPEST} levels")
-    if isinstance(value, dict):
-        for key, inner_value in value.items():
-            if not isinstance(key, str):
-                raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
-            yield key
-            yield from _parts(inner_value, depth + 1)
-    elif isinstance(value, list):
-        for inner_value in value:
-            yield from _parts(inner_value, depth + 1)
-    else:
-        yield value
+def _texts(value: Any) -> Iterator[str]:
+    unread_values = [value]
+    while unread_values:
+        json_value = unread_values.pop()
+        if isinstance(json_value, str):
+            yield json_value
+        elif isinstance(json_value, list):
+            unread_values += json_value
+        elif isinstance(json_value, dict):
+            for key, inner_value in json_value.items():
+                is_plain = not isinstance(inner_value, dict | list)
+                yield f"{key}: {inner_value}" if is_plain else key
+                unread_values += () if is_plain else (inner_value,)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield the keys and the plain values of JSON.
+
+    Raises:
+        ValueError: it has too many levels, or a key is no text.
+    """
+    iterator_by_level = [iter((value,))]
+    while iterator_by_level:
+        for inner_value in iterator_by_level[-1]:
+            if len(iterator_by_level) > _DEEPEST:
+                raise ValueError(f"must have at most {_DEEPEST} levels")
+            if isinstance(inner_value, dict):
+                for key in inner_value:
+                    if not isinstance(key, str):
+                        raise ValueError("keys must be texts")  # noqa: TRY004 - what a validator raises
+                    yield key
+                iterator_by_level.append(iter(inner_value.values()))
+                break
+            if isinstance(inner_value, list):
+                iterator_by_level.append(iter(inner_value))
+                break
+            yield inner_value
+        else:
+            iterator_by_level.pop()
 
 
 def _lines(value: Any, path: str) -> Iterator[tuple[str, str]]:

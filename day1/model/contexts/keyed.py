@@ -25,13 +25,13 @@ def context_id(space: str | None, key: str) -> str:
     return derived_id(OBSERVATION.prefix, None, CONTEXT, space or "", key)
 
 
-def value_too_large(key: str) -> ValueTooLarge:
-    """Build the refusal of a value that is longer than a row keeps."""
+def value_too_large(key: str, size: int) -> ValueTooLarge:
+    """Build the refusal of a value that has more bytes (`size`) than a row keeps."""
     short_key = key[:_KEY_SHOWN]
     return ValueTooLarge(
-        f"The value of the entry {short_key!r} is too long: an entry has at most {MOST_VALUE:,} "
-        "characters as JSON. Divide it among several keys, or keep it in a file and the file's "
-        "name in the entry.",
+        f"The value of the entry {short_key!r} has {size:,} bytes as JSON, and an entry at most "
+        f"{MOST_VALUE:,} (8 MiB): divide it among several keys, or keep it in a file and the "
+        "file's name in the entry.",
         key=short_key,
         limit=MOST_VALUE,
     )

@@ -7,11 +7,11 @@ merged as wholes.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from day1.model.contexts.content import as_kept, entry_of_text, from_kept, text_of_entry
+from day1.model.contexts.content import as_value, entry_of_text, from_kept, text_of_entry
 from day1.model.contexts.keyed import CONTEXT
-from day1.model.merge.line_diff import Same, equal_runs, lines_of
+from day1.model.merge.line_diff import MOST_LINES, Same, equal_runs, lines_of
 from day1.model.rows.kind import Row, complete, kind_of
-from day1.model.values.parts import MOST_VALUE, TooLong
+from day1.model.values.parts import TooLong
 
 _SPACES: Final = "files:"
 
@@ -33,7 +33,7 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
     try:
         columns: Row = {
             "summary": text_of_entry(file_value),
-            "structure": as_kept(file_value, MOST_VALUE),
+            "structure": as_value(file_value),
         }
     except TooLong:
         return None
@@ -59,8 +59,11 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
     """Merge two edits of a text; lines end with a line feed.
 
     Returns:
-        The merged text; None if both edits touch the same or neighbouring lines, differently.
+        The merged text; None if both edits touch the same or neighbouring lines, differently, or if
+        a text has too many lines.
     """
+    if any(text.count("\n") > MOST_LINES for text in (base, ours, theirs)):
+        return None
     base_lines, our_lines, their_lines = line_lists = [
         lines_of(text) for text in (base, ours, theirs)
     ]

@@ -6,7 +6,6 @@ lists show a row are derived from the columns below. A new column is a line here
 the schema.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from functools import cache, cached_property
 from typing import Final
 
 from day1.model.rows.column import Column
-from day1.model.values.ids import content_hash, short_hash
+from day1.model.values.ids import content_hash, hashed_if_long, short_hash
 
 Cell = None | int | float | str
 Row = dict[str, Cell]
@@ -370,8 +369,8 @@ canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
     """Return the revision of a row: a hash of all columns but id and origin, 32 hex digits."""
-    content = canonical(content_of(kind, row, kind.group(WHOLE)))
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    values = {column: hashed_if_long(row[column]) for column in kind.group(WHOLE)}
+    return short_hash(canonical(content_of(kind, values, kind.group(WHOLE))))
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:

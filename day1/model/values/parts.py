@@ -16,8 +16,8 @@ from day1.model.values.ids import derived_id
 
 MAX_TEXT: Final = 32_768
 """Maximum number of characters of one memory's text."""
-MOST_VALUE: Final = 1_048_576
-"""Maximum number of characters of the JSON that a row keeps beside its text."""
+MOST_VALUE: Final = 8 * 1024 * 1024
+"""Maximum number of bytes, in UTF-8, of the JSON that a row keeps beside its text."""
 MOST_PIECE: Final = MAX_TEXT - 128
 """Maximum number of characters of a part without its mark."""
 
@@ -43,6 +43,7 @@ class TooLong(ValueError):
 
     def __init__(self, length: int, most: int = MAX_TEXT) -> None:
         """State the length of the text, and the limit."""
+        self.length = length
         super().__init__(f"has {length:,} characters, and a memory at most {most:,}")
 
 

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from day1.errors import InvalidRequest
 from day1.model.merge.file_lines import text_of_file
-from day1.model.merge.line_diff import equal_runs, lines_of
+from day1.model.merge.line_diff import MOST_LINES, equal_runs, lines_of
 from day1.model.rows.kind import Kind, Row
 from day1.services.history.tracing import Version
 
@@ -18,6 +19,9 @@ def line_versions(kind: Kind, versions: Sequence[Version]) -> list[Version]:
     Args:
         kind: the kind of the row.
         versions: all versions of the row, newest first.
+
+    Raises:
+        InvalidRequest: a version has too many lines.
     """
     versions_with_lines = [
         (version, _lines(kind, version.row)) for version in versions if version.row
@@ -58,9 +62,15 @@ def line_versions(kind: Kind, versions: Sequence[Version]) -> list[Version]:
 def _lines(kind: Kind, row: Row) -> list[str]:
     file_text = text_of_file(row)
     text_column = kind.text
-    return lines_of(
-        str(row[text_column] or "") if file_text is None and text_column else file_text or ""
-    )
+    text = str(row[text_column] or "") if file_text is None and text_column else file_text or ""
+    line_count = text.count("\n")
+    if line_count > MOST_LINES:
+        raise InvalidRequest(
+            f"A version of this text has {line_count:,} lines, and day1 compares at most "
+            f"{MOST_LINES:,}: ask without `lines`.",
+            limit=MOST_LINES,
+        )
+    return lines_of(text)
 
 
 def _same(earlier: list[str], later: list[str]) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Pages of the rows of a state, for people who browse."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,14 +11,16 @@ from day1.ports.reading import Reading
 from day1.services.conversations.order import order_of
 from day1.services.repository.repository import Repository
 
+_AT_ONCE: Final = 25
+"""Rows that are read at once."""
 NOTHING: Final[Mapping[str, Cell]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of a kind, and the count of all."""
+    """Some rows of a kind, read as they are asked for, and the count of all."""
 
-    rows: list[Row]
+    rows: Iterator[Row]
     total: int
 
 
@@ -42,7 +44,7 @@ def newest_page(
     offset, limit = part
     query = Query(equal=within, descending=True, limit=offset + limit)
     if active_at is None or kind is not FACT:
-        return Page(reading.find(kind, query)[offset:], reading.count(kind, within))
+        return Page(_rows(reading, kind, query, offset), reading.count(kind, within))
     equal_columns: dict[str, Cell] = {**within, "status": "active"}
     active_query = replace(
         query, equal=equal_columns, without={"verification": ["invalidated"]}, present_at=active_at
@@ -54,7 +56,7 @@ def newest_page(
         total = len(reading.scan(kind, ("id",), replace(active_query, limit=None)))
     else:
         total -= reading.count(kind, {**equal_columns, "verification": "invalidated"})
-    return Page(reading.find(kind, active_query)[offset:], total)
+    return Page(_rows(reading, kind, active_query, offset), total)
 
 
 def message_page(
@@ -68,8 +70,18 @@ def message_page(
     if not reading.get(CONVERSATION, [conversation]):
         raise NotFound(f"This state has no conversation {conversation!r}.", id=conversation)
     message_ids = order_of(repo, reading, conversation)
-    row_by_id = reading.get(MESSAGE, message_ids[offset : offset + limit])
-    return Page(
-        [row_by_id[message_id] for message_id in message_ids if message_id in row_by_id],
-        len(message_ids),
-    )
+    page_ids = message_ids[offset : offset + limit]
+    return Page(_by_id(reading, MESSAGE, page_ids), len(message_ids))
+
+
+def _rows(reading: Reading, kind: Kind, query: Query, offset: int) -> Iterator[Row]:
+    ids = [str(row["id"]) for row in reading.find(kind, query, ("id",))]
+    return _by_id(reading, kind, ids[offset:])
+
+
+def _by_id(reading: Reading, kind: Kind, ids: Sequence[str]) -> Iterator[Row]:
+    """Read rows a few at a time, in the order of their ids: each may have 8 MiB."""
+    for start in range(0, len(ids), _AT_ONCE):
+        few_ids = ids[start : start + _AT_ONCE]
+        row_by_id = reading.get(kind, few_ids)
+        yield from (row_by_id[row_id] for row_id in few_ids if row_id in row_by_id)

@@ -9,14 +9,14 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import Label, MemoryText, Request
 from day1.errors import InvalidRequest
-from day1.model.contexts.content import as_kept, whole_text
+from day1.model.contexts.content import as_value, texts_inside
 from day1.model.contexts.given_vector import sound_vector, sound_vectors
 from day1.model.contexts.space_path import space_of_labels
 from day1.model.redaction.retention import sensitivity_of
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.validation import clean, secret_notes
 from day1.model.values.instant import SECOND
-from day1.model.values.parts import MOST_VALUE, TooLong
+from day1.model.values.parts import TooLong
 from day1.model.values.space import asked_space
 from day1.services.access.calls import new_space
 from day1.services.contexts.entries import EntryKey, NewEntry
@@ -34,7 +34,7 @@ def _space(space: str | list[str]) -> str:
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        as_kept(value, MOST_VALUE)
+        as_value(value)
     except TooLong:
         return value  # the call refuses it, with a code of its own
     return value
@@ -82,7 +82,7 @@ class EntryGiven(EntryExpected):
     """An entry to put.
 
     Attributes:
-        value: A JSON object of at most 1,048,576 characters; it comes back as it is.
+        value: A JSON object of at most 8 MiB (8,388,608 bytes as JSON); it comes back as it is.
         text: The text that search finds it by. Default: all of its value.
         ttl_seconds: How long it is kept, more than 0 and at most 100 years; default: for ever.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles; only
@@ -141,7 +141,7 @@ def warnings_of(ctx: Context, given: EntryGiven) -> list[str]:
 
 def texts_of_entry(given: EntryGiven) -> tuple[str | None, ...]:
     """Return the texts of an entry that may hold a secret."""
-    return () if given.sensitivity == SECRET else (whole_text(given.value), given.text)
+    return () if given.sensitivity == SECRET else (texts_inside(given.value), given.text)
 
 
 def name_of(space: str | list[str] | None) -> str | None:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import Label, MemoryText, Request
 from day1.errors import ValueTooLarge
-from day1.model.contexts.content import readable_json
+from day1.model.contexts.content import readable_json, size_of_value
 from day1.model.rows.validation import clean
 from day1.model.values.parts import MOST_VALUE
 from day1.services.conversations.chains import LogKey
@@ -27,7 +27,7 @@ _MOST_NAMES: Final = 20
 
 
 def _structure(text: str) -> str:
-    if len(text) > MOST_VALUE:
+    if size_of_value(text) > MOST_VALUE:
         return text  # the call refuses it, with a code of its own
     try:
         parsed_json = json.loads(clean(text), parse_constant=_no_number)
@@ -49,8 +49,8 @@ class MessageGiven(Request):
     Attributes:
         role: Who speaks.
         content: What was said: search finds the message by it, and people read it.
-        structure: What the message was made from, a JSON object as text of at most 1,048,576
-            characters; it comes back to the letter. Redacting the message hides it too.
+        structure: What the message was made from, a JSON object as text of at most 8 MiB
+            in UTF-8; it comes back to the letter. Redacting the message hides it too.
     """
 
     role: Literal["user", "assistant", "system", "tool"]
@@ -129,11 +129,11 @@ def new_messages(given: Sequence[MessageGiven]) -> list[NewMessage]:
         ValueTooLarge: the JSON of a message is too long.
     """
     for message in given:
-        if message.structure is not None and len(message.structure) > MOST_VALUE:
+        size = size_of_value(message.structure or "")
+        if size > MOST_VALUE:
             raise ValueTooLarge(
-                f"The JSON of a message has {len(message.structure):,} characters, and at most "
-                f"{MOST_VALUE:,} are kept: keep long parts in a file, and the file's name in "
-                "the message.",
+                f"The JSON of a message has {size:,} bytes, and at most {MOST_VALUE:,} (8 MiB) "
+                "are kept: keep long parts in a file, and the file's name in the message.",
                 limit=MOST_VALUE,
             )
     return [

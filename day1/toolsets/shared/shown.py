@@ -11,7 +11,9 @@ from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import SECRET_MARK, mark_of, shown_row, without_words
 from day1.model.rows.change import RowChange
 from day1.model.rows.kind import MEMORIES, WHOLE, Cell, Kind, Row, revision, words_of
+from day1.model.values.ids import short_hash
 from day1.model.values.instant import show
+from day1.model.values.parts import MAX_TEXT
 
 _COLUMNS = {name: column for kind in MEMORIES for name, column in kind.column.items()}
 _JSON = frozenset(name for name, column in _COLUMNS.items() if column.type == "json")
@@ -32,24 +34,31 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
     return {"type": kind.name, **shown_columns(visible_row), "revision": row_revision}
 
 
-def shown_columns(columns: Row) -> dict[str, Any]:
+def shown_columns(columns: Row, *, whole: bool = False) -> dict[str, Any]:
     """Show columns: times as ISO, JSON as JSON, without bookkeeping.
 
     A column added by a later version is shown only if it has a value, so that answers stay short.
+    JSON that is longer than a text is left out unless `whole`: `entry_get` and `message_list`
+    answer it.
     """
     return {
-        column: _shown(column, value)
+        column: _shown(column, value, whole=whole)
         for column, value in columns.items()
         if column not in _HIDDEN and not (value is None and column in _YOUNGER)
     }
 
 
-def _shown(column: str, value: Cell) -> Any:
+def _shown(column: str, value: Cell, *, whole: bool = False) -> Any:
     if value is None:
         return None
     if column in _TIMES:
         return show(int(value))
-    return json.loads(str(value)) if column in _JSON else value
+    if column not in _JSON:
+        return value
+    text = str(value)
+    if len(text) > MAX_TEXT and not whole:
+        return f"[JSON of {len(text):,} characters, left out: {short_hash(text)[:8]}]"
+    return json.loads(text)
 
 
 def changed(kind: Kind, change: RowChange) -> dict[str, Any]:

@@ -79,10 +79,12 @@ def test_an_equal_value_writes_nothing(bench: Bench) -> None:
 
 
 def test_several_entries_are_put_together_or_not_at_all(bench: Bench) -> None:
-    other = NewEntry(EntryKey(None, "x"), {"n": "y" * 1_048_577})
-    with pytest.raises(ValueTooLarge, match="1,048,576") as refused:
+    other = NewEntry(EntryKey(None, "x"), {"n": "y" * 8_388_601})
+    with pytest.raises(
+        ValueTooLarge, match="has 8,388,609 bytes as JSON, and an entry at most 8,388,608"
+    ) as refused:
         entry_writes.put(bench.repo, bench.branch(), [NewEntry(ANN, {"n": 1}), other], ADA)
-    assert refused.value.details == {"key": "x", "limit": 1_048_576}
+    assert refused.value.details == {"key": "x", "limit": 8_388_608}
     assert got(bench, ANN) == [None]
     both = [NewEntry(ANN, {"n": 1}), NewEntry(EntryKey(None, "x"), {"n": 2})]
     assert entry_writes.put(bench.repo, bench.branch(), both, ADA).added == 2

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from day1.model.contexts.content import as_kept, text_of_entry
+from day1.errors import InvalidRequest
+from day1.model.contexts.content import as_value, text_of_entry
 from day1.model.rows.kind import FACT, OBSERVATION, Row
 from day1.services.history.line_blame import line_versions
 from day1.services.history.tracing import Version
@@ -18,7 +19,7 @@ def version(at: int, text: str | None, *, file: bool = True) -> Version:
         row = {
             "fact_text": text,
             "summary": text_of_entry(value),
-            "structure": as_kept(value),
+            "structure": as_value(value),
             "space": "files:notes" if file else None,
             "observation_type": "context",
         }
@@ -67,3 +68,8 @@ def test_texts_that_differ_in_most_lines_share_those_that_each_has_once() -> Non
 def test_a_long_history_is_followed_to_its_begin() -> None:
     texts = ["".join(f"{line}\n" for line in range(count)) for count in range(1, 60)]
     assert times(*texts) == [*range(59)]
+
+
+def test_the_lines_of_a_text_of_too_many_lines_are_not_told_apart() -> None:
+    with pytest.raises(InvalidRequest, match=r"500,001 lines.*without `lines`"):
+        times("\n" * 500_001)

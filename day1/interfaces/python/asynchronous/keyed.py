@@ -123,7 +123,7 @@ class AsyncEntryWrites(AsyncHandle):
 
         Args:
             key: its key in the space: any text of 1 to 1,024 characters, to the letter.
-            value: the object, of at most 1,048,576 characters as JSON; it comes back as it is.
+            value: the object, of at most 8 MiB as JSON in UTF-8; it comes back as it is.
             space: the space, by a name such as `project:metal` or by labels such as
                 `("app", "Users", "Ann")`, which are kept to the letter; default: that of the
                 handle, else none.

@@ -146,7 +146,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
             )
         rows = [shown(row_kind, row) for row in row_page.rows]
         read_state = _read(reading, branch.name)
-        read_state.notes.extend(empty_space(reading, space_filter, row_page.rows))
+        read_state.notes.extend(empty_space(reading, space_filter, rows))
         return Rows(rows=rows, total=row_page.total, read=read_state)
 
 

@@ -376,7 +376,7 @@ def _item(entry: Entry, score: float | None = None) -> EntryItem:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("entry_put", entry_put, Effect.WRITE),
+    Operation("entry_put", entry_put, Effect.WRITE, long_values=True),
     Operation("entry_get", entry_get, Effect.READ),
     Operation("entry_find", entry_find, Effect.READ),
     Operation("entry_spaces", entry_spaces, Effect.READ),

@@ -225,7 +225,7 @@ def _item(row: Row) -> KeyedMessage:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("message_append", message_append, Effect.WRITE),
+    Operation("message_append", message_append, Effect.WRITE, long_values=True),
     Operation("message_list", message_list, Effect.READ),
     Operation("message_chain", message_chain, Effect.READ),
     Operation("message_remove", message_remove, Effect.DESTROY),

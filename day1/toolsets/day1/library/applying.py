@@ -259,4 +259,4 @@ def _observation(ctx: Context, asked: AddObservation) -> NewObservation:
     )
 
 
-OPERATIONS = (Operation("rows_apply", rows_apply, Effect.DESTROY),)
+OPERATIONS = (Operation("rows_apply", rows_apply, Effect.DESTROY, long_values=True),)

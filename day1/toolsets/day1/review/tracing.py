@@ -219,7 +219,10 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
         id=request.id,
         type=traced_row.kind.name,
         revision=revision(traced_row.kind, blamed_row),
-        cells=[_cell(traced_row, visible_row, cell_blame) for cell_blame in cell_blames],
+        cells=[
+            _cell(traced_row, visible_row, cell_blame, whole=bool(request.lines))
+            for cell_blame in cell_blames
+        ],
         lines=_lines(ctx, branch, request.id) if request.lines else None,
         read=_read(branch, traced_row),
     )
@@ -251,12 +254,13 @@ def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
     return line_runs
 
 
-def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
+def _cell(traced: Traced, visible_row: Row, cell: Blame, *, whole: bool) -> CellBlame:
+    """Show who gave a cell its value; `whole`: with long JSON too, whose lines are told apart."""
     writer_row, commit = cell.writer, cell.commit
     value_by_column = {column: visible_row[column] for column in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,
-        value=shown_columns(value_by_column),
+        value=shown_columns(value_by_column, whole=whole),
         edited=cell.edited,
         agent_id=text_of(writer_row["agent_id"]),
         session_id=text_of(writer_row["session_id"]),
