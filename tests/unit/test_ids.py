@@ -1,5 +1,9 @@
+import hashlib
 import re
 
+import pytest
+
+from day1.model.rows.kind import OBSERVATION, revision
 from day1.model.values.ids import content_hash, derived_id, ids_of_request, new_id, short_hash, ulid
 
 MILLISECOND = 1_700_000_000_000
@@ -66,3 +70,16 @@ def test_hashes_of_parts_split_elsewhere_differ():
     assert short_hash("ab", "c") != short_hash("a", "bc")
     assert content_hash("é") != content_hash("e\u0301")
     assert content_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.mark.parametrize("length", [0, 1, 65_536, 65_537, 200_000])
+def test_a_text_of_any_length_has_the_hash_of_its_bytes(length: int) -> None:
+    text = "é" * length
+    assert content_hash(text) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_revisions_tell_long_texts_apart() -> None:
+    blank = {**dict.fromkeys(OBSERVATION.columns), "id": "obs_a", "summary": "s"}
+    structures = [None, "x" * 100_000, "x" * 99_999 + "y", "x" * 65_536, "x" * 65_537]
+    revisions = {revision(OBSERVATION, {**blank, "structure": text}) for text in structures}
+    assert len(revisions) == len(structures)

@@ -2,10 +2,10 @@
 
 Tables and their indexes, exports and what they may hold, diffs, the cells of a merge, facets of
 search, masks of redactions, what importers claim, what a person may set, and how tools, pages and
-lists show a row are derived from the columns below. A new column is a line here, and a step of
-the schema.
+lists show a row are derived from the columns below. A new column is a line and a schema step.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import Final
 
 from day1.model.rows.column import Column
-from day1.model.values.ids import content_hash, hashed_if_long, short_hash
+from day1.model.values.ids import LONG, content_hash, short_hash
 
 Cell = None | int | float | str
 Row = dict[str, Cell]
@@ -369,8 +369,9 @@ canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
     """Return the revision of a row: a hash of all columns but id and origin, 32 hex digits."""
-    values = {column: hashed_if_long(row[column]) for column in kind.group(WHOLE)}
-    return short_hash(canonical(content_of(kind, values, kind.group(WHOLE))))
+    hashes = {c: content_hash(v) for c, v in row.items() if isinstance(v, str) and len(v) > LONG}
+    content = canonical(content_of(kind, {**row, **hashes}, kind.group(WHOLE)))
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:

@@ -10,16 +10,15 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(one + other for one in _CROCKFORD for other in _CROCKFORD)
 _RANDOM_BITS = 80
-_HASHED = 65_536
-"""Characters that are hashed at once."""
+LONG = 65_536
+"""Characters that are hashed at once. Instead of a longer text, a revision has its hash: to write
+8 MiB as JSON takes ten times as long."""
 _ULID = re.compile(rf"(?:[a-z]+_)?([0-7][{_CROCKFORD}]{{9}})[{_CROCKFORD}]{{16}}")
 
-T = TypeVar("T")
 NewId = Callable[[str, int], str]
 """A function that makes an id: (prefix, microseconds UTC) -> `prefix_01JD…`."""
 
@@ -88,14 +87,9 @@ def _number(letters: str) -> int:
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the exact UTF-8 text, in hex: the key of the text in the index."""
     digest = hashlib.sha256()
-    for start in range(0, len(text), _HASHED):  # a copy of 8 MiB takes longer than its hash
-        digest.update(text[start : start + _HASHED].encode())
+    for start in range(0, len(text), LONG):  # a copy of 8 MiB takes longer than its hash
+        digest.update(text[start : start + LONG].encode())
     return digest.hexdigest()
-
-
-def hashed_if_long(cell: T) -> T | str:
-    """Return the hash of a text above 65,536 characters, which is quicker to hash than to write."""
-    return content_hash(cell) if isinstance(cell, str) and len(cell) > _HASHED else cell
 
 
 def short_hash(*parts: str) -> str:
