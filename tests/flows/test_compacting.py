@@ -6,6 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from day1.adapters.shared_counters import SharedCounters, SharedMoment
 from day1.services.health import compacting
 from day1.services.health.compacting import compact_if_brief, is_wasteful
 from day1.services.upkeep import worker
@@ -67,6 +68,23 @@ def test_a_server_compacts_seldom_and_only_when_nobody_calls(
     clock.at += idle_s
     background.step()
     assert bool(done) == compacts
+
+
+def test_a_server_whose_other_worker_was_called_does_not_compact(memory, monkeypatch, tmp_path):
+    done: list[Any] = []
+    monkeypatch.setattr(worker, "compact_if_brief", done.append)
+    clock, calls = SteppedClock(), SharedCounters(tmp_path / "last-call")
+    mine, others = (SharedMoment(calls, "call") for _ in range(2))
+    background = BackgroundWorker(
+        memory.repo, SEARCH, WorkerTasks(compacts=True, last_call=mine), clock
+    )
+    clock.at += 601
+    others.at = clock.at - 1
+    background.step()
+    assert not done
+    clock.at += 60
+    background.step()
+    assert done
 
 
 def test_what_nobody_wrote_to_is_not_looked_through_again(memory, monkeypatch):
