@@ -20,6 +20,7 @@ from day1.call.toolset import ErrorShape
 from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.background import Job, run_forever
 from day1.interfaces.broadcast import Broadcaster
+from day1.interfaces.counting import LocalCounters
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.failures import failure, route_of, status_of
@@ -91,7 +92,7 @@ def build_app(served: Served) -> Starlette:
             *mcp_app.routes,
             *probes.routes(store, metrics, mcp_app),
             *rest.routes(toolsets, callers),
-            *pages.routes(site, events),
+            *pages.routes(site, events, LocalCounters()),
         ],
         middleware=[
             Middleware(
