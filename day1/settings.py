@@ -240,6 +240,9 @@ class HttpSettings(_Section):
         "127.0.0.1", description="Address to listen on; any but loopback needs a token."
     )
     port: int = Field(8420, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    workers: int = Field(
+        1, ge=1, description="Processes that answer calls; with several, one more starts them."
+    )
     names: tuple[str, ...] = Field(
         (), description='Public names of the server, as JSON: ["memory.example.org"].'
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from day1.services.jobs.worker import JobWorker
     from day1.services.prime.renewing import PrimeRenewer
     from day1.services.upkeep.chores import ChoreRunner, ChoreState, Clock, Report
+    from day1.services.upkeep.embedding import Moment
     from day1.services.upkeep.worker import BackgroundWorker
 
 
@@ -58,10 +59,25 @@ class Background:
         self.worker.stop()
 
 
-def background(store: OpenStore, branch: str | None = None) -> Background:
-    """Make the threads of a server; sessions begin on `branch`."""
+@dataclass(frozen=True, slots=True)
+class WorkerShare:
+    """What the background threads of the workers of one server share."""
+
+    lease: Lease
+    """The lease of the chores that one worker does for all."""
+    last_call: Moment
+    """The time of the last call that any worker took."""
+
+
+def background(
+    store: OpenStore, branch: str | None = None, share: WorkerShare | None = None
+) -> Background:
+    """Make the threads of a server; sessions begin on `branch`.
+
+    `share` is what a worker shares with the others of its server, if it has several.
+    """
     report = failures_of(store)
-    worker = background_worker(store, branch, report)
+    worker = background_worker(store, branch, report, share=share)
     return Background(worker, noticing(store, report), job_runner(store, report))
 
 
@@ -70,16 +86,18 @@ def background_worker(
     branch: str | None = None,
     report: Report | None = None,
     clock: Clock | None = None,
+    share: WorkerShare | None = None,
 ) -> BackgroundWorker:
     """Make the worker that ingests, commits, renews primes, indexes, compacts and embeds.
 
-    Sessions begin on `branch`; `report` is called with the states of the chores.
+    Sessions begin on `branch`; `report` is called with the states of the chores; `share` is what
+    the workers of a server share.
     """
     from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
 
-    tasks = WorkerTasks(
-        spool_ingester(store), prime_renewer(store, branch).renew, _compaction_s(store)
-    )
+    lease, last_call = (None, None) if share is None else (share.lease, share.last_call)
+    renew = prime_renewer(store, branch).renew
+    tasks = WorkerTasks(spool_ingester(store), renew, _compaction_s(store), lease, last_call)
     report = report or failures_of(store)
     return BackgroundWorker(store.repo, store.search, tasks, clock, report)
 

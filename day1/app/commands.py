@@ -36,9 +36,14 @@ def serve_stdio(settings: Settings, toolsets: str, branch: str | None) -> None:
 
 def serve_http(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve over HTTP until a signal; `ready` is called with the address."""
-    from day1.app import http
+    if settings.http.workers > 1:
+        from day1.app import workers
 
-    http.run(settings, ready)
+        workers.run(settings, ready)
+    else:
+        from day1.app import http
+
+        http.run(settings, ready)
 
 
 def setup() -> Setup:

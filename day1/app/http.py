@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from day1.adapters.flock import WriteLock
 from day1.app import garbage
@@ -34,17 +34,9 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as socket:
-        requires_token = needs_token(settings.http)
-        store = open_store(settings, create=not requires_token, serves=True)
+        store, authenticator = open_to_serve(settings, create=True)
         background_threads = background(store)
         try:
-            authenticator = Authenticator(store.repo, closed=requires_token)
-            if authenticator.shut:
-                raise Refused(
-                    f"{settings.http.host} lets others in than this machine's users, and this "
-                    "store has no token yet: `day1 token create NAME --scope admin` makes one.",
-                    host=settings.http.host,
-                )
             background_threads.start()
             garbage.look_often()
             with sole_server(store, address_of(socket)):
@@ -55,9 +47,30 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
             store.close()
 
 
+def open_to_serve(settings: Settings, *, create: bool) -> tuple[OpenStore, Authenticator]:
+    """Open a store to serve it; with `create`, make it where no token is needed.
+
+    Raises:
+        NotAStore, Refused: as `run`.
+    """
+    is_closed = needs_token(settings.http)
+    store = open_store(settings, create=create and not is_closed, serves=True)
+    with ExitStack() as opened:
+        opened.callback(store.close)
+        authenticator = Authenticator(store.repo, closed=is_closed)
+        if authenticator.shut:
+            raise Refused(
+                f"{settings.http.host} lets others in than this machine's users, and this "
+                "store has no token yet: `day1 token create NAME --scope admin` makes one.",
+                host=settings.http.host,
+            )
+        opened.pop_all()
+    return store, authenticator
+
+
 @contextmanager
 def sole_server(store: OpenStore, address: str) -> Iterator[None]:
-    """Hold the lock of a store's one HTTP server: HEADs and rates live in its memory.
+    """Hold the lock of a store's one HTTP server: sessions and rates live in its memory.
 
     Raises:
         Conflict: another process serves the store; the message says at which address.

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from benchmarks import workers
 from benchmarks.bench import Bench
 from benchmarks.report import Row, milliseconds
 from day1.interfaces.open_store import OpenStore
@@ -42,6 +43,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         note=f"a round {milliseconds(statistics.median(seconds_together))}, "
         f"alone {milliseconds(statistics.median(seconds_alone))}",
     )
+    yield from workers.rows(bench)
 
 
 def _work(store: OpenStore, agent: int, when: str, rounds: int) -> list[float]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
-import json
 import statistics
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +15,7 @@ import anyio
 from mcp.client.client import Client
 
 from benchmarks.bench import Bench
+from benchmarks.load import READERS, WRITERS, post, run_load
 from benchmarks.report import Row, duration, milliseconds, percentile, quotient, skipped
 from benchmarks.texts import facts, questions
 from benchmarks.wire import (
@@ -29,8 +27,7 @@ from benchmarks.wire import (
     proportional_memory,
 )
 
-_READERS, _WRITERS = 24, 8
-_CLIENTS = _READERS + _WRITERS
+_CLIENTS = READERS + WRITERS
 _SESSIONS = 1_000
 _CHANGES = 1_000
 _MEGABYTE = 1e6
@@ -79,35 +76,23 @@ def _check(_: Arguments, answer: dict[str, Any]) -> None:
         raise RuntimeError("not a real answer")
 
 
-@dataclass(slots=True)
-class _Load:
-    """What some clients did at once."""
-
-    seconds: list[float] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-
-    def rate(self, spent: float) -> float:
-        """Calls in a second."""
-        return len(self.seconds) / spent
-
-
 async def _at_once(bench: Bench, folder: Path, branches: int) -> list[Row]:
     """24 readers and 8 writers, on as many branches or on one, against one client alone."""
     async with day1_over_http(bench.environment(folder)) as (_, day1):
         names = [f"load/{branches}/{number}" for number in range(branches)]
         for name in names:
-            await _post(day1, "memory_branch_create", {"branch_name": name})
-            await _post(day1, "memory_search", {"query": "warm up", "branch": name})
-        alone = await _load(day1, bench.sizes.seconds, [(names[0], "both")])
+            await post(day1, "memory_branch_create", {"branch_name": name})
+            await post(day1, "memory_search", {"query": "warm up", "branch": name})
+        alone = await run_load(day1, bench.sizes.seconds, [(names[0], "both")])
         many = [
-            (names[number % branches], "write" if number < _WRITERS else "read")
+            (names[number % branches], "write" if number < WRITERS else "read")
             for number in range(_CLIENTS)
         ]
-        together = await _load(day1, bench.sizes.seconds, many)
+        together = await run_load(day1, bench.sizes.seconds, many)
     if alone.failed or together.failed:
         raise RuntimeError(f"{len(together.failed)} failed: {together.failed[:1]}")
     where = "each on its own branch" if branches > 1 else "all on one branch"
-    name = f"{_READERS} readers and {_WRITERS} writers over HTTP, {where}"
+    name = f"{READERS} readers and {WRITERS} writers over HTTP, {where}"
     rate_ratio = together.rate(bench.sizes.seconds) / alone.rate(bench.sizes.seconds)
     p50, p99 = (percentile(together.seconds, p) for p in (0.5, 0.99))
     return [
@@ -129,99 +114,14 @@ async def _at_once(bench: Bench, folder: Path, branches: int) -> list[Row]:
     ]
 
 
-async def _load(address: str, seconds: float, clients: Sequence[tuple[str, str]]) -> _Load:
-    """Let clients call for some seconds: of one that does both, every fourth call is a write."""
-    load, until = _Load(), time.perf_counter() + seconds
-    asked, texts = questions(500, "load"), [text for text, _ in facts(20_000, "load")]
-
-    async def work(number: int, branch: str, what: str) -> None:
-        connection = await _Connection.open(address)
-        count = number
-        while time.perf_counter() < until:
-            count += 1
-            writes = what == "write" or (what == "both" and count % 4 == 0)
-            if writes:
-                text = f"{texts[count % len(texts)]} ({number}, {count})"
-                request = ("memory_write_fact", {"fact_text": text, "branch": branch})
-            else:
-                request = ("memory_search", {"query": asked[count % 500], "branch": branch})
-            started = time.perf_counter()
-            status = await connection.post(*request)
-            load.seconds.append(time.perf_counter() - started)
-            if status != http.client.OK:
-                load.failed.append(str(status))
-        connection.close()
-
-    async with asyncio.TaskGroup() as tasks:
-        for number, (branch, what) in enumerate(clients):
-            tasks.create_task(work(number, branch, what))
-    return load
-
-
-@dataclass(slots=True)
-class _Connection:
-    """One kept open, with as little work on this side as can be."""
-
-    reading: asyncio.StreamReader
-    writing: asyncio.StreamWriter
-    host: str
-
-    @classmethod
-    async def open(cls, address: str) -> _Connection:
-        """Connect."""
-        url = urlsplit(address)
-        reading, writing = await asyncio.open_connection(url.hostname, url.port)
-        return cls(reading, writing, url.netloc)
-
-    async def post(self, tool: str, arguments: Arguments) -> int:
-        """Call a tool by streamable HTTP; answers the status, 0 for a tool's own error."""
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-        call_params = {"name": tool, "arguments": arguments, "_meta": meta}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_params}
-        body = json.dumps(message).encode()
-        head = (
-            f"POST /mcp HTTP/1.1\r\nHost: {self.host}\r\nContent-Type: application/json\r\n"
-            "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
-            f"Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self.writing.write(head.encode() + body)
-        head_text = (await self.reading.readuntil(b"\r\n\r\n")).decode().lower()
-        length = int(head_text.split("content-length: ")[1].split("\r\n")[0])
-        found = await self.reading.readexactly(length)
-        status = int(head_text.split(" ", 2)[1])
-        return status if b'"isError":true' not in found else 0
-
-    def close(self) -> None:
-        """Disconnect."""
-        self.writing.close()
-
-
-async def _post(address: str, operation: str, arguments: Arguments) -> dict[str, Any]:
-    def ask() -> dict[str, Any]:
-        url = urlsplit(address)
-        connection = http.client.HTTPConnection(url.netloc, timeout=600)
-        connection.request("POST", f"/api/v1/{operation}", json.dumps(arguments))
-        answer = connection.getresponse()
-        body: dict[str, Any] = json.loads(answer.read())
-        connection.close()
-        if answer.status != http.client.OK:
-            raise RuntimeError(f"{operation}: {body['error']['code']}")
-        return body
-
-    return await anyio.to_thread.run_sync(ask)
-
-
 async def _page(bench: Bench, folder: Path) -> Row:
     """The first page of a review of 1,000 changes."""
     name = f"first page of a review of {_CHANGES:,} changes"
     async with day1_over_http(bench.environment(folder)) as (_, day1):
-        await _post(day1, "memory_branch_create", {"branch_name": "reviewed"})
+        await post(day1, "memory_branch_create", {"branch_name": "reviewed"})
         for text, _ in facts(_CHANGES, "review"):
-            await _post(day1, "memory_write_fact", {"fact_text": text, "branch": "reviewed"})
-        review = await _post(day1, "review_open", {"source_branch": "reviewed"})
+            await post(day1, "memory_write_fact", {"fact_text": text, "branch": "reviewed"})
+        review = await post(day1, "review_open", {"source_branch": "reviewed"})
         spent = [await _get(day1, f"/review/reviews/{review['id']}") for _ in range(8)]
     return duration(name, statistics.median(spent[1:]), 0.3, note=f"first {spent[0] * 1e3:.0f} ms")
 

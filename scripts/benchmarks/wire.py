@@ -73,6 +73,7 @@ async def _over_http(command: list[str], environment: dict[str, str]) -> AsyncIt
                 tasks.start_soon(_drain, lines)
                 await process.wait()
                 tasks.cancel_scope.cancel()
+            await process.aclose()
 
 
 async def _drain(lines: TextReceiveStream) -> None:
@@ -92,9 +93,9 @@ async def empty_over_http() -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def day1_over_http(environment: dict[str, str]) -> AsyncIterator[Served]:
+async def day1_over_http(environment: dict[str, str], *arguments: str) -> AsyncIterator[Served]:
     """`day1 serve` in a process of its own, without a limit to how often it is asked."""
-    command = [sys.executable, "-m", "day1", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "day1", "serve", "--port", "0", *arguments]
     async with _over_http(command, {**environment, "DAY1_HTTP__RATE": "0"}) as served:
         yield served
 
@@ -138,9 +139,9 @@ async def alternate(
     return alternated
 
 
-def children() -> list[int]:
-    """The process ids of this process's children."""
-    lists = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
+def children(pid: int | str = "self") -> list[int]:
+    """The process ids of a process's children; default: of this process's."""
+    lists = [(thread / "children").read_text() for thread in Path(f"/proc/{pid}/task").iterdir()]
     return [int(pid) for pid in " ".join(lists).split()]
 
 
@@ -150,3 +151,15 @@ def proportional_memory(pid: int) -> int:
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"no proportional memory of process {pid}")
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has taken, of its own and of the system's."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle_seconds() -> float:
+    """Processor time for which the cores of this machine had nothing to do."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")

@@ -9,6 +9,7 @@ import uvicorn
 
 from day1.call.toolset import Toolset
 from day1.interfaces.http.app import Served, build_app
+from day1.interfaces.http.serving import config_of
 from day1.interfaces.open_store import OpenStore
 from day1.services.access.authentication import Authenticator
 from day1.toolsets import registered
@@ -21,7 +22,9 @@ def served(store: OpenStore, *toolsets: Toolset) -> Iterator[httpx2.Client]:
     """Serve a store over HTTP from a thread, with these toolsets beside day1's."""
     authenticator = Authenticator(store.repo, closed=False)
     app = build_app(Served(store, authenticator, lambda: None, registered(COMPOSE, *toolsets)))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
+    config = config_of(app, store.settings.http)
+    config.port = 0
+    server = uvicorn.Server(config)
     thread = Thread(target=server.run)
     thread.start()
     try:
@@ -30,7 +33,5 @@ def served(store: OpenStore, *toolsets: Toolset) -> Iterator[httpx2.Client]:
         with httpx2.Client(base_url=f"http://{host}:{port}", timeout=60) as client:
             yield client
     finally:
-        for leave in app.state.leaving:
-            leave()
         server.should_exit = True
         thread.join()

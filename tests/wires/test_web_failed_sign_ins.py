@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from day1.errors import TooManyRequests
+from day1.interfaces.counting import LocalCounters
 from day1.interfaces.web.signing import Tries
 from day1.settings import HttpSettings
 from tests.waiting import until
@@ -109,11 +110,12 @@ def test_a_proxy_of_another_address_is_not_believed(tmp_path: Path) -> None:
 
 def test_failures_take_bounded_room() -> None:
     """C4: however many tokens are made up, few are remembered, and of each only its beginning."""
-    tries = Tries()
+    counters = LocalCounters()
+    tries = Tries(counters)
     for number in range(3_000):
         tries.failed(HERE, f"{number:06}" * 1_000)
-    assert len(tries._failed) == 1_000
-    assert {len(begun) for _, begun in tries._failed} == {8}
+    assert len(counters._numbers) == 1_000
+    assert {len(key.removeprefix(f"{HERE} ")) for key in counters._numbers} == {8}
     for _ in range(5):
         tries.failed(HERE, "day1_guess")
     with pytest.raises(TooManyRequests):

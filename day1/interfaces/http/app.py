@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -20,12 +21,15 @@ from day1.call.toolset import ErrorShape
 from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.background import Job, run_forever
 from day1.interfaces.broadcast import Broadcaster
+from day1.interfaces.counting import LocalCounters
 from day1.interfaces.http import probes, rest
 from day1.interfaces.http.bodies import BodySizes
 from day1.interfaces.http.callers import Callers, access_of
 from day1.interfaces.http.failures import failure, route_of, status_of
 from day1.interfaces.http.middleware import LOOPBACK, AccessMiddleware, AccessRules
+from day1.interfaces.http.relay import Peers, SessionRelay
 from day1.interfaces.http.replies import reply
+from day1.interfaces.http.serving import LEAVING
 from day1.interfaces.mcp.http import Endpoints, Streams, streams
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
@@ -33,6 +37,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.interfaces.web import pages
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.site import Server, Site, cookie_of
+from day1.ports.counters import Counters
 from day1.ports.uses import NoUses
 from day1.services.access.authentication import Authenticator
 from day1.settings import HttpSettings
@@ -48,6 +53,12 @@ class Served:
     called: Callable[[], None]
     """The function to call when a call begins; it postpones background work."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
+    counters: Callable[[str], Counters] = lambda _: LocalCounters()
+    """The function that returns the counters of a name."""
+    peers: Peers | None = None
+    """The other workers of the server; None if it is one process."""
+    counts: Path | None = None
+    """The folder in which all workers of the server count requests."""
 
 
 def _looking(callers: Callers, request: Request) -> Context:
@@ -59,7 +70,7 @@ def _looking(callers: Callers, request: Request) -> Context:
 def build_app(served: Served) -> Starlette:
     """Build the ASGI app; it answers calls while its lifespan runs."""
     store, settings = served.store, served.store.settings.http
-    callers, metrics = Callers(store, served.called), probes.Metrics()
+    callers, metrics = Callers(store, served.called), probes.Metrics(served.counts)
 
     def context(meta: Any, request: Any) -> Context:
         return callers.context(request, meta)
@@ -92,40 +103,51 @@ def build_app(served: Served) -> Starlette:
 
     error_shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(error_shape)
+    rules = _rules(settings, site, toolsets)
     job_by_name = {"looking": broadcaster.run, "telling": listening.run}
-    app = Starlette(
-        lifespan=partial(_lifespan, mcp_app, job_by_name),
+    relays = []
+    if served.peers is not None:
+        job_by_name["relaying"] = served.peers.run
+        relays.append(Middleware(SessionRelay, peers=served.peers))
+    leaving = [listening.close, events.close]
+    return Starlette(
+        lifespan=partial(_lifespan, mcp_app, job_by_name, leaving),
         routes=[
             *mcp_app.routes,
             *probes.routes(store, metrics, mcp_app),
             *rest.routes(toolsets, callers),
-            *pages.routes(site, events),
+            *pages.routes(site, events, served.counters("sign-ins")),
         ],
         middleware=[
             Middleware(
                 AccessMiddleware,
                 authenticator=served.authenticator,
-                rules=_rules(settings, site, toolsets),
+                rules=replace(rules, counters=served.counters("requests")),
                 metrics=metrics,
                 clock=store.clock,
             ),
+            *relays,
             Middleware(Endpoints, endpoints=mcp_app.endpoints),
         ],
         exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},
     )
-    app.state.leaving = [listening.close, events.close]
-    return app
 
 
 @asynccontextmanager
 async def _lifespan(
-    mcp: Streams, background: Mapping[str, Job], _: Starlette
-) -> AsyncIterator[None]:
-    """Run MCP's sessions and the background jobs until the server ends."""
+    mcp: Streams,
+    background: Mapping[str, Job],
+    leaving: Sequence[Callable[[], None]],
+    _: Starlette,
+) -> AsyncIterator[Mapping[str, Any]]:
+    """Run MCP's sessions and the background jobs until the server ends.
+
+    `leaving` are the functions that end all streams; the protocol calls them by the state.
+    """
     async with mcp.running(), anyio.create_task_group() as task_group:
         for job_name, job in background.items():
             task_group.start_soon(run_forever, job_name, job)
-        yield
+        yield {LEAVING: leaving}
         task_group.cancel_scope.cancel()
 
 

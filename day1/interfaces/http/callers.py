@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from cachetools import LRUCache
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
 from day1.call.context import Context
 from day1.interfaces.heads import LedgerHead, ProcessHead, said_in, spaced
@@ -19,7 +22,8 @@ from day1.services.access.caller import Caller, Head
 
 ACCESS: Final = "day1.access"
 """Key of the ASGI scope for the access that the request's token grants."""
-_SESSION: Final = "mcp-session-id"
+SESSION: Final = "mcp-session-id"
+"""The header with the id of a session of MCP's 2025 protocol."""
 _HEADS: Final = 10_000
 """Maximum number of sessions of one token whose HEAD is remembered: as many as can be open at
 once."""
@@ -67,13 +71,13 @@ class Callers:
             space=spaced(name_in_request("space") or self.store.settings.space),
             head=self._head(request, access, client),
             access=access,
-            client=client or request.headers.get(_SESSION),
+            client=client or request.headers.get(SESSION),
         )
         return self.store.context(caller)
 
     def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
         """Return the HEAD of the client's session; without a session, of its token and name."""
-        session_id = request.headers.get(_SESSION)
+        session_id = request.headers.get(SESSION)
         if session_id is not None:
             with self._guard:
                 heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
@@ -94,6 +98,14 @@ def _text(header: str | None) -> str | None:
         return None if header is None else header.encode("latin-1").decode()
     except UnicodeDecodeError:
         return header
+
+
+def let_in(scope: Scope, access: Access) -> None:
+    """Put the access of a request's token into its scope, for `access_of` and for the SDK."""
+    scope[ACCESS] = access
+    if access.token_id is not None:  # the SDK ties MCP sessions to this user
+        token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
+        scope["user"] = AuthenticatedUser(token)
 
 
 def access_of(request: HTTPConnection) -> Access:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from anyio import CapacityLimiter, to_thread
-from cachetools import LRUCache
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
@@ -29,12 +26,14 @@ from day1.errors import (
     OriginForbidden,
     TooManyRequests,
 )
+from day1.interfaces.counting import LocalCounters
 from day1.interfaces.http.bodies import BodySizes, WholeBodies
-from day1.interfaces.http.callers import ACCESS
+from day1.interfaces.http.callers import ACCESS, let_in
 from day1.interfaces.http.failures import SHAPE, failure, fault
 from day1.interfaces.http.probes import Metrics
 from day1.interfaces.http.replies import reply
 from day1.model.access.permissions import Access
+from day1.ports.counters import Counters, Numbers
 from day1.services.access.authentication import Authenticator, without_place
 
 log = logging.getLogger("day1.access")
@@ -43,8 +42,6 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Host names under which this machine reaches the server."""
 _BEARER: Final = "bearer "
 """Prefix of an Authorization header, in lower case."""
-_BUCKETS: Final = 1_000
-"""Maximum number of tokens whose rate is remembered."""
 _LOGGED: Final = 200
 """Maximum number of bytes of a path in the log."""
 _UNKNOWN_BYTES: Final = 16_384
@@ -81,15 +78,16 @@ class AccessRules:
     """The function that builds the page which says why a request was refused."""
     shape: Callable[[str], ErrorShape] = lambda _: SHAPE
     """The function that returns the error shape of a path."""
+    counters: Counters = field(default_factory=LocalCounters)
+    """The requests of each token."""
 
 
 class Buckets:
     """A rate limit for each token: one second's requests at once, then the rate."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, counters: Counters) -> None:
         """Allow `rate` requests a second; 0 allows any number."""
-        self._rate = rate
-        self._left: LRUCache[str, tuple[float, float]] = LRUCache(_BUCKETS)
+        self._rate, self._counters = rate, counters
 
     def take(self, key: str) -> None:
         """Count one request.
@@ -97,17 +95,20 @@ class Buckets:
         Raises:
             TooManyRequests: the token is above its rate.
         """
-        if not self._rate:
-            return
+        if self._rate:
+            self._counters.change(key, self._taken)
+
+    def _taken(self, numbers: Numbers) -> Numbers:
+        """Return the requests that are left after one more, and the time."""
         now, token_limit = time.monotonic(), max(self._rate, 1.0)
-        tokens_left, counted_at = self._left.get(key, (token_limit, now))
+        tokens_left, counted_at = numbers or (token_limit, now)
         tokens_left = min(token_limit, tokens_left + (now - counted_at) * self._rate)
         if tokens_left < 1:
             wait_s = round((1 - tokens_left) / self._rate, 3)
             raise TooManyRequests(
                 "This token sends too many requests: wait, then go on.", retry_after=wait_s
             )
-        self._left[key] = tokens_left - 1, now
+        return tokens_left - 1, now
 
 
 class AccessMiddleware:
@@ -132,7 +133,7 @@ class AccessMiddleware:
             metrics,
             clock,
         )
-        self._buckets = Buckets(rules.rate)
+        self._buckets = Buckets(rules.rate, rules.counters)
         self._asking = CapacityLimiter(_ASKING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -218,10 +219,7 @@ class AccessMiddleware:
             return self._rules.refused(error, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc, self._rules.shape(scope["path"]))
-        scope[ACCESS] = access
-        if access.token_id is not None:  # the SDK ties MCP sessions to this user
-            sdk_token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
-            scope["user"] = AuthenticatedUser(sdk_token)
+        let_in(scope, access)
         return None
 
     def _failure(self, error: Day1Error, scope: Scope) -> Response:

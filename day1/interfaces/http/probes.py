@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from anyio import CapacityLimiter, fail_after, to_thread
 from prometheus_client import (
     CollectorRegistry,
     Counter,
-    Gauge,
     Histogram,
     disable_created_metrics,
     generate_latest,
+    values,
 )
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
+from typing_extensions import override
 
 from day1.errors import Day1Error, Forbidden, Json, StoreUnavailable
 from day1.interfaces.http.callers import access_of
@@ -42,9 +50,14 @@ _PATHS: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "me
 class Metrics:
     """Counts and times of requests, in the text format that Prometheus reads."""
 
-    def __init__(self) -> None:
-        """Begin at zero, with a registry that no other app shares."""
+    def __init__(self, shared: Path | None = None) -> None:
+        """Begin at zero, with a registry that no other app shares.
+
+        Args:
+            shared: the folder in which `share_counts` lets all workers of a server count.
+        """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # of the library
+        self._shared = shared
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "day1_http_requests_total",
@@ -69,12 +82,37 @@ class Metrics:
 
     def text(self, store_bytes: int, branches: int) -> bytes:
         """Write all counts, and the store's branches and size (without a size of 0)."""
-        registry = CollectorRegistry()
-        if store_bytes:
-            gauge = Gauge("day1_store_bytes", "Size of the store.", registry=registry)
-            gauge.set(store_bytes)
-        Gauge("day1_branches", "Branches of the store.", registry=registry).set(branches)
-        return generate_latest(self._registry) + generate_latest(registry)
+        counts = self._registry
+        if self._shared is not None:
+            counts = CollectorRegistry()
+            MultiProcessCollector(counts, str(self._shared))  # type: ignore[no-untyped-call]  # of the library
+        now = CollectorRegistry()
+        now.register(_Present(store_bytes, branches))
+        return generate_latest(counts) + generate_latest(now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Present(Collector):
+    """The figures of the store at this moment, which no worker counts."""
+
+    store_bytes: int
+    branches: int
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        if self.store_bytes:
+            yield GaugeMetricFamily("day1_store_bytes", "Size of the store.", self.store_bytes)
+        yield GaugeMetricFamily("day1_branches", "Branches of the store.", self.branches)
+
+
+def share_counts(folder: Path, worker: int) -> None:
+    """Let this process count in files of a folder, which go on counting after it.
+
+    To be called before `Metrics` is made. A worker that takes the place of another one has its
+    number, so it goes on with its counts.
+    """
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library reads it for each count
+    values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]  # of the library
 
 
 def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:

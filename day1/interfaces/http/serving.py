@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,10 @@ _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address i
 """The address at which to reach a server that listens on all addresses."""
 _HEAD_S = 15.0
 """Longest time for the head of a request, in seconds; then the connection is closed."""
+_REPLACED_S = 120
+"""Seconds that a worker may take to start when SIGHUP replaces another one."""
+LEAVING = "leaving"
+"""Key of the app's state under which the functions stand that end its streams."""
 
 
 def listen(settings: HttpSettings) -> socket.socket:
@@ -53,14 +57,18 @@ def address_of(bound: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(
-    app: Starlette, bound: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
-) -> None:
-    """Serve until SIGTERM or SIGINT; `ready` gets the address when calls are accepted."""
-    config = uvicorn.Config(
+def config_of(app: Any, settings: HttpSettings, *, workers: int = 1) -> uvicorn.Config:
+    """Make uvicorn's configuration of an app.
+
+    With several workers, `app` is the function with which each one makes its own app.
+    """
+    return uvicorn.Config(
         app,
+        factory=workers > 1,
+        workers=workers,
+        interface="asgi3",
         # h11 drops blanks behind a header's value, as MCP's 2026 protocol asks; httptools does not.
-        http=_Protocol,
+        http=f"{__name__}:Protocol",
         ws="none",
         lifespan="on",
         access_log=False,
@@ -69,15 +77,22 @@ def serve(
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(map(str, settings.trusted_proxies)),
         timeout_graceful_shutdown=int(settings.grace_s) or 1,
+        timeout_worker_healthcheck=_REPLACED_S,
         h11_max_incomplete_event_size=65_536,
     )
-    leaving: list[Callable[[], None]] = app.state.leaving
+
+
+def serve(
+    app: Starlette, bound: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; `ready` gets the address when calls are accepted."""
+    config = config_of(app, settings)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_Server(config, ready, leaving).serve(sockets=[bound]))
+        runner.run(_Server(config, ready).serve(sockets=[bound]))
 
 
-class _Protocol(H11Protocol):
-    """uvicorn's protocol with a time limit for the head of a request."""
+class Protocol(H11Protocol):
+    """uvicorn's protocol; it limits the time for a request's head, and lets streams end."""
 
     _until: asyncio.TimerHandle | None = None
 
@@ -96,6 +111,12 @@ class _Protocol(H11Protocol):
         elif not awaits_request:
             self._rest()
 
+    def shutdown(self) -> None:
+        """End the streams of the app, then this connection after the running call."""
+        for leave in self.app_state[LEAVING]:
+            leave()
+        super().shutdown()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the time limit."""
         self._rest()
@@ -108,28 +129,17 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server: reports its address when it has started, ends streams when it stops."""
+    """uvicorn's server: reports its address when it has started."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        ready: Callable[[str], None],
-        leaving: Sequence[Callable[[], None]],
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
         super().__init__(config)
-        self._ready, self._leaving = ready, leaving
+        self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept calls, and report the server's address."""
         await super().startup(sockets=sockets)
         if self.started and sockets:
             self._ready(address_of(sockets[0]))
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, stop accepting calls, and let running calls finish."""
-        for leave in self._leaving:
-            leave()
-        await super().shutdown(sockets=sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from day1.call.registry import renamed
 
 log = logging.getLogger(__name__)
-_MESSAGES = "/sse/messages/"
+MESSAGES = "/sse/messages/"
 """The path to which clients of the SSE transport post messages."""
 
 
@@ -103,7 +103,7 @@ class Endpoints:
 
 
 def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:
-    transport = SseServerTransport(_MESSAGES, max_request_body_size=body_bytes)
+    transport = SseServerTransport(MESSAGES, max_request_body_size=body_bytes)
 
     async def connect(scope: Scope, receive: Receive, send: Send) -> None:
         async with transport.connect_sse(scope, receive, send) as (read_stream, write_stream):
@@ -118,4 +118,4 @@ def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:
             else:
                 await Response(status_code=405, headers={"Allow": "GET"})(scope, receive, send)
 
-    return [Mount(_MESSAGES, transport.handle_post_message), Route("/sse", Connect())]
+    return [Mount(MESSAGES, transport.handle_post_message), Route("/sse", Connect())]

@@ -14,6 +14,7 @@ from day1.interfaces.web.events import Events
 from day1.interfaces.web.signing import Signing
 from day1.interfaces.web.site import HOME, LOGIN, Site, Visit
 from day1.interfaces.web.static_files import FOLDER, PATH, PageFiles
+from day1.ports.counters import Counters
 
 _BOTH: Final = ("GET", "POST")
 _POST: Final = ("POST",)
@@ -29,9 +30,9 @@ def is_public(path: str) -> bool:
     return path in {"/", LOGIN} or path.startswith(f"{PATH}/")
 
 
-def routes(site: Site, events: Events) -> list[BaseRoute]:
-    """Build the routes of all pages."""
-    sign_in_pages = Signing()
+def routes(site: Site, events: Events, sign_ins: Counters) -> list[BaseRoute]:
+    """Build the routes of all pages; `sign_ins` counts those that fail."""
+    sign_in_pages = Signing(sign_ins)
     return [
         Route("/", _home, methods=["GET"]),
         site.route(HOME, branches.home),

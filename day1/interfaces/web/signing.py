@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import deque
 from ipaddress import ip_address
 from typing import Final
 
-from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
 from day1.errors import TokenRequired, TooManyRequests, Unauthorized
 from day1.interfaces.web.site import HOME, LOGIN, SESSION, Visit, cookie_name, cookie_of, keep
+from day1.ports.counters import Counters, Numbers
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +20,6 @@ _TRIES: Final = 5
 """Failures after which the next one is refused."""
 _WITHIN_S: Final = 60.0
 """Seconds for which a failure counts."""
-_CALLERS: Final = 1_000
-"""Maximum number of callers whose failures are remembered."""
 _BEGINNING: Final = 8
 """Characters of a failed token that are remembered, to tell callers of one address apart."""
 
@@ -34,10 +30,9 @@ class Tries:
     Many people may share an address: the failures of one do not count against another.
     """
 
-    def __init__(self) -> None:
-        """Start without failures."""
-        self._guard = threading.Lock()
-        self._failed: LRUCache[tuple[str, str], deque[float]] = LRUCache(_CALLERS)
+    def __init__(self, counters: Counters) -> None:
+        """Keep the times of the failures of each caller in counters."""
+        self._counters = counters
 
     def failed(self, address: str, token: str) -> None:
         """Record a failed sign-in.
@@ -45,23 +40,26 @@ class Tries:
         Raises:
             TooManyRequests: too many failed before; this failure is not recorded.
         """
-        caller, now = (address, token[:_BEGINNING]), time.monotonic()
-        with self._guard:
-            failure_times = self._failed.setdefault(caller, deque(maxlen=_TRIES))
-            if len(failure_times) == _TRIES and failure_times[0] >= now - _WITHIN_S:
-                raise TooManyRequests(
-                    "Too many sign-ins failed: wait a minute, then try again.",
-                    retry_after=_WITHIN_S,
-                )
-            failure_times.append(now)
+        self._counters.change(f"{address} {token[:_BEGINNING]}", _with_failure)
+
+
+def _with_failure(failed: Numbers) -> Numbers:
+    """Return the times of the last failures, with one now."""
+    now = time.monotonic()
+    if len(failed) == _TRIES and failed[0] >= now - _WITHIN_S:
+        raise TooManyRequests(
+            "Too many sign-ins failed: wait a minute, then try again.",
+            retry_after=_WITHIN_S,
+        )
+    return (*failed, now)[-_TRIES:]
 
 
 class Signing:
     """The pages to sign in and out."""
 
-    def __init__(self) -> None:
-        """Start without failures."""
-        self._tries = Tries()
+    def __init__(self, counters: Counters) -> None:
+        """Keep failed sign-ins in counters."""
+        self._tries = Tries(counters)
 
     def login(self, visit: Visit) -> Response:
         """Show the sign-in form, or sign in with the token from the form."""

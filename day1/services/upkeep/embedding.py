@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from day1.errors import EmbedderUnavailable
 from day1.logs import note_failure
@@ -25,23 +26,46 @@ _MAX_DELAY_S: Final = 10.0
 """Maximum number of seconds that texts wait for a pause between calls."""
 
 
+class Moment(Protocol):
+    """A time that may be shared with other processes."""
+
+    at: float
+    """Seconds of the clock; 0 at first."""
+
+
+@dataclass(slots=True)
+class _OwnMoment:
+    """A time of this process alone."""
+
+    at: float = 0.0
+
+
 class LastCall:
     """The time of the last call of a client, or of the last running search."""
 
-    def __init__(self, clock: Clock, searches: Collection[object]) -> None:
-        """Begin with no call recorded; `searches` always holds the searches that are running."""
+    def __init__(
+        self, clock: Clock, searches: Collection[object], moment: Moment | None = None
+    ) -> None:
+        """Begin with no call recorded; `searches` always holds the searches that are running.
+
+        `moment` is where several workers keep the time.
+        """
         self._clock, self._searches = clock, searches
-        self.at = 0.0
+        self._moment: Moment = _OwnMoment() if moment is None else moment
+
+    @property
+    def at(self) -> float:
         """The time of the last call or search, in seconds of the clock."""
+        return self._moment.at
 
     def begins(self) -> None:
         """Record that a call begins now."""
-        self.at = self._clock.now()
+        self._moment.at = self._clock.now()
 
     def is_after(self, since: float) -> bool:
         """Whether a call began or a search ran after the time `since`."""
         if self._searches:
-            self.at = self._clock.now()  # the pause begins when the search ends
+            self._moment.at = self._clock.now()  # the pause begins when the search ends
         return self.at > since
 
 

@@ -7,13 +7,14 @@ from typing import Final
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import ReadState
+from day1.ports.lease import Lease
 from day1.services.health.compacting import Compaction
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
 from day1.services.search.search_engine import SearchEngine
 from day1.services.upkeep.chores import Chore, ChoreRunner, ChoreState, Clock, IsStopped, Report
-from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall
+from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall, Moment
 
 START_S: Final = 1.0
 """Seconds before the first chore, so that the client's first call need not wait."""
@@ -37,6 +38,10 @@ class WorkerTasks:
     """The function that renews the primes of the named branches, which moved."""
     compaction_s: float = 0.0
     """The longest compaction, in seconds, for which this process makes writers wait; 0: none."""
+    lease: Lease | None = None
+    """The lease of the chores that one process does for all workers of a server."""
+    last_call: Moment | None = None
+    """The time of the last call to a server with several workers; None: this process keeps it."""
 
 
 NO_TASKS: Final = WorkerTasks()
@@ -55,19 +60,19 @@ class BackgroundWorker:
     ) -> None:
         """Work on a store and its index; `report` is called when chores fail or recover."""
         clock = clock or Clock()
-        self._call = LastCall(clock, search.running)
-        memory_chores = _MemoryChores(repo, search, tasks, clock)
+        self._call = LastCall(clock, search.running, tasks.last_call)
+        memory_chores, lease = _MemoryChores(repo, search, tasks, clock), tasks.lease
         chores = [
-            Chore("ingest", EVERY_S, lambda stopped: _no_more(tasks.ingest(stopped))),
-            Chore("commit", EVERY_S, memory_chores.commit),
-            Chore("prime", EVERY_S, memory_chores.renew_primes),
-            Chore("index", EVERY_S, memory_chores.index),
-            Chore("forget", EVERY_S, memory_chores.forget),
+            Chore("ingest", EVERY_S, lambda stopped: _no_more(tasks.ingest(stopped)), lease),
+            Chore("commit", EVERY_S, memory_chores.commit, lease),
+            Chore("prime", EVERY_S, memory_chores.renew_primes, lease),
+            Chore("index", EVERY_S, memory_chores.index, lease),
+            Chore("forget", EVERY_S, memory_chores.forget, lease),
         ]
         if tasks.compaction_s:
             compaction = Compaction(repo, clock.now, tasks.compaction_s)
-            chores.append(Chore("compact", EVERY_S, lambda _: _no_more(compaction.run())))
-        if search.embedder is not None:
+            chores.append(Chore("compact", EVERY_S, lambda _: _no_more(compaction.run()), lease))
+        if search.embedder is not None:  # processes take turns by a lock of the index
             embedding = BackgroundEmbedding(search.index, search.embedder, self._call, clock)
             chores.insert(0, Chore("warm up", math.inf, embedding.warm_up))
             chores.append(Chore("embed", EVERY_S, embedding.run))

@@ -8,6 +8,7 @@ import pytest
 
 from day1.errors import EmbedderUnavailable, StoreUnavailable
 from day1.model.branches.branch import MAIN
+from day1.ports.lease import Lease
 from day1.services.upkeep import embedding, worker
 from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall
 from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
@@ -42,8 +43,10 @@ class Scene:
 
         return note
 
-    def worker(self, *, compaction_s: float = 0.0) -> BackgroundWorker:
-        tasks = WorkerTasks(self._noting("ingest", None), self._noting("renew", 0), compaction_s)
+    def worker(self, *, compaction_s: float = 0.0, lease: Lease | None = None) -> BackgroundWorker:
+        tasks = WorkerTasks(
+            self._noting("ingest", None), self._noting("renew", 0), compaction_s, lease
+        )
         return BackgroundWorker(self.bench.repo, self.search, tasks, self.clock)
 
     def write(self, branch: str) -> None:
@@ -77,6 +80,16 @@ def test_rows_are_committed_before_primes_are_renewed_and_before_texts_are_index
         ("follow", MAIN),
         ("follow", "side"),
     ]
+
+
+def test_a_worker_without_the_lease_does_no_chore_of_the_store(scene: Scene) -> None:
+    scene.bench.add("fact_a", "a")
+    lease = Mock(acquire=Mock(return_value=False))
+    background = scene.worker(lease=lease)
+    scene.step(background)
+    assert scene.done == []
+    lease.acquire.return_value = True
+    assert ("commit_pending_if_due", MAIN) in scene.step(background)
 
 
 def test_only_branches_that_moved_are_looked_at_again(scene: Scene) -> None:

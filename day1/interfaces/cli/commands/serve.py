@@ -12,6 +12,11 @@ from day1.interfaces.cli.session import Session, with_session
 @click.command("serve")
 @click.option("--host", metavar="ADDRESS", help="Default: DAY1_HTTP__HOST, else 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Default: 8420; 0: any free one.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes that answer calls; default: 1.",
+)
 @click.option("--sse", is_flag=True, help="Also serve MCP's older transport, at /sse.")
 @with_session
 def serve_command(session: Session, **options: Any) -> None:

@@ -1,0 +1,60 @@
+"""Run the HTTP server as several worker processes: `day1 serve --workers N`.
+
+The supervisor opens the store once, for the errors that one process would report, and holds the
+lock of the one server. Each worker opens the store for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from day1.app.http import open_to_serve, sole_server
+from day1.app.starting_worker import WorkerStart
+from day1.errors import Refused
+from day1.interfaces.http.serving import address_of, listen
+from day1.interfaces.http.supervising import Supervisor
+from day1.logs import to_stderr
+
+if TYPE_CHECKING:
+    from day1.settings import Settings
+
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of this user's own is made there
+"""Where files are in memory, so that no full disk stops the workers."""
+
+
+def run(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Serve a store by several workers until a signal; `ready` is called with the address.
+
+    Raises:
+        Day1Error: as `day1.app.http.run`; also if a worker cannot be started later.
+    """
+    to_stderr(settings.log_level)
+    with ExitStack() as held:
+        socket = held.enter_context(listen(settings.http))
+        store, _ = open_to_serve(settings, create=True)
+        try:
+            held.enter_context(sole_server(store, address_of(socket)))
+        finally:
+            store.close()
+        make_app = WorkerStart(settings, held.enter_context(_shared_folder()))
+        supervisor = Supervisor(make_app, socket, settings.http, ready)
+        supervisor.run()
+        if supervisor.is_failed:
+            store, _ = open_to_serve(settings, create=False)  # raises what the worker met
+            store.close()
+            raise Refused("A worker could not start, so the server ended: its log says why.")
+
+
+@contextmanager
+def _shared_folder() -> Iterator[Path]:
+    """Make a folder for what workers share; it is removed at the end."""
+    place = _MEMORY if os.access(_MEMORY, os.W_OK | os.X_OK) else None
+    with tempfile.TemporaryDirectory(
+        prefix="day1-workers-", dir=place, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)

@@ -1,0 +1,103 @@
+"""How a server of several workers ends, and what it says when it cannot start."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import until
+from tests.wires.mcp_session import WAIT_S, environment
+from tests.wires.worker_server import EventStream, WorkerServer, is_alive
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="the test finds workers in /proc"
+)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_all_workers(tmp_path: Path, sent: signal.Signals) -> None:
+    with WorkerServer(tmp_path / "store") as server:
+        one, other = server.all_ready()
+        folder = server.shared_folder(one)
+        with EventStream(server, one, "/review/events") as stream:
+            server.process.send_signal(sent)
+            assert server.process.wait(WAIT_S) == 0
+            while stream.answer.readline():
+                pass  # the stream ends, rather than break off
+        assert not is_alive(one)
+        assert not is_alive(other)
+    assert not folder.exists()
+
+
+def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
+    """Nobody else would end them, and they would keep the address."""
+    with WorkerServer(tmp_path / "store") as server:
+        pids = server.all_ready()
+        folder = server.shared_folder(pids[0])
+        server.process.kill()
+        for pid in pids:
+            until(lambda pid=pid: not is_alive(pid), "the end of a worker", WAIT_S)  # type: ignore[misc]
+        assert not folder.exists()
+        port = int(server.address.rpartition(":")[2])
+    with WorkerServer(tmp_path / "store", port=port) as again:
+        assert again.ask("GET", "/ready").status == 200
+
+
+def refusal(folder: Path, *arguments: str) -> str:
+    """What `day1 serve` says when it cannot start."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "day1", "serve", "--port", "0", *arguments],
+        env={**os.environ, **environment(folder)},
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    (line,) = (line for line in ended.stderr.splitlines() if line.startswith("error: "))
+    return line
+
+
+def errors_in(log: Path) -> list[str]:
+    """The errors that a server printed."""
+    lines = log.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith("error: ")]
+
+
+def test_a_server_that_cannot_start_says_what_one_process_says(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with WorkerServer(folder) as server:
+        served = refusal(folder)
+        assert served == refusal(folder, "--workers", "2")
+        assert f"{server.address} (process {server.process.pid})" in served
+    strange = refusal(tmp_path / "none", "--host", "0.0.0.0")
+    assert strange == refusal(tmp_path / "none", "--host", "0.0.0.0", "--workers", "2")
+
+
+def test_a_worker_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
+    """The store is gone, so every further worker would fail as well."""
+    folder = tmp_path / "store"
+    with WorkerServer(folder) as server:
+        one, _ = server.all_ready()
+        folder.rename(tmp_path / "elsewhere")
+        os.kill(one, signal.SIGKILL)
+        assert server.process.wait(WAIT_S) == 1
+        errors = until(lambda: errors_in(server.log), "the error")
+        assert errors == [f"error: {folder} holds no day1 store; `day1 init` makes one."]
+        assert server.pids == []
+
+
+def test_a_worker_that_hangs_delays_the_end_and_is_killed(tmp_path: Path) -> None:
+    with WorkerServer(tmp_path / "store", DAY1_HTTP__GRACE_S="0") as server:
+        one, other = server.all_ready()
+        os.kill(one, signal.SIGSTOP)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(WAIT_S) == 0
+        assert not is_alive(one)
+        assert not is_alive(other)
+        assert f"worker {one} did not end" in server.log.read_text(encoding="utf-8")
