@@ -125,5 +125,5 @@ def _model_folders() -> list[Path]:
 
 
 def _own_model_folder() -> Path:
-    """Return the folder into which `day1 model install` writes the model."""
+    """Return the folder into which `day1 model install` writes if no setting names one."""
     return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -51,7 +51,7 @@ def _space(text: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
-"""The text of a memory: not empty, no NUL, at most 32,768 characters."""
+"""A text such as a query or a note: not blank, no NUL, at most 32,768 characters."""
 MemoryText = Annotated[
     str,
     Field(min_length=1, json_schema_extra={"maxLength": MAX_TEXT}),

@@ -122,7 +122,7 @@ def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
 
 
 def told_at(prime: Prime, now: int) -> Prime:
-    """Return a prime's text without the lines that have ended by now (microseconds UTC)."""
+    """Return a prime without the lines of its text that have ended by now (microseconds UTC)."""
     ended_numbers = {line_number for line_number, end in prime.ends if end <= now}
     if not ended_numbers:
         return prime
@@ -185,7 +185,7 @@ def _sum_of(fields: Mapping[str, Any]) -> int:
 
 
 def damaged(store: Path) -> list[str]:
-    """List the names of entries among the primes that are not primes."""
+    """List the damaged files of primes, by their paths in the store's folder."""
     folder = store / FOLDER
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         return [FOLDER]

@@ -51,7 +51,7 @@ class Primes(Protocol):
         """Return all kept primes, newest first; then the deleted ones, without their commit."""
 
     def forgotten(self) -> int:
-        """Count the deletions of all primes so far; take it before reading the memory."""
+        """Return how often all primes were deleted at once; ask before reading the memory."""
 
     def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
         """Store a prime in place of the earlier one.

@@ -18,8 +18,8 @@ from day1.ports.judge import Judge
 _DAY_US = 86_400 * 1_000_000
 _CLAIM = MOST_JUDGED
 """Maximum number of characters sent of the claim, and of its context."""
-_OTHER = 1_000
-"""Maximum number of characters sent of each piece of evidence."""
+_MAX_EVIDENCE = 1_000
+"""Maximum number of characters sent of each piece of evidence, and of each relation."""
 _REASON = 400
 """Maximum number of characters kept of a reason."""
 
@@ -84,7 +84,7 @@ def _document(case: Case) -> Json:
             "age_in_days": max(0, (case.now - case.at) // _DAY_US),
         },
         "evidence": [_shown(evidence, case) for evidence in case.evidence],
-        "relations": [_cut(relation, _OTHER) for relation in case.relations],
+        "relations": [_cut(relation, _MAX_EVIDENCE) for relation in case.relations],
         "context": None if case.context is None else _cut(case.context, _CLAIM),
         "dimensions": list(case.dimensions),
     }
@@ -94,7 +94,7 @@ def _shown(evidence: Evidence, case: Case) -> Json:
     """Write evidence for the model, without agents' names: a name could carry an instruction."""
     return {
         "kind": evidence.kind,
-        "text": _cut(evidence.text, _OTHER),
+        "text": _cut(evidence.text, _MAX_EVIDENCE),
         "seems_to": {"supports": "support", "contradicts": "contradict"}.get(
             evidence.stance, "be about the same"
         ),

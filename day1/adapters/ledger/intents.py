@@ -104,7 +104,7 @@ class Intents:
                 self._mine.intent = None
 
     def end(self) -> None:
-        """Delete the row of this thread's open intent: its last write, or a part of it.
+        """Delete the row of this thread's open intent, as the last write or in its transaction.
 
         Raises:
             StoreUnavailable: another process has deleted it, since this one lost its locks.

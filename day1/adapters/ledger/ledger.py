@@ -253,8 +253,8 @@ class SqlLedger(LedgerWithIntents):
             is_same = bool(rows) and is_row_of(there, rows[0])
             if not is_same and there != (self._record(kind, rows[0]) if rows else None):
                 return False
-            statement = prepared(inserting if there is None else updating, TABLES[kind])
-            statement.many(connection, [new_row])
+            write_statement = prepared(inserting if there is None else updating, TABLES[kind])
+            write_statement.many(connection, [new_row])
         return True
 
     def _record(self, kind: type[T], row: Sequence[Any]) -> T:

@@ -43,4 +43,4 @@ class Past(Protocol[R_contra]):
         """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""
 
     def since(self, reading: R_contra, base: CommitId, through: R_contra) -> Changes:
-        """Return the rows that differ since a commit, as `SqlReading.changes`."""
+        """Return the rows that differ between a commit and a reading, as `SqlReading.changes`."""

@@ -19,8 +19,9 @@ class Dialect(Protocol):
     """The statements of an engine, run on a connection of its `Connections`."""
 
     told: tuple[str, ...]
-    """Expressions for the head of the connection's branch, the version of its schema and the
-    engine's time, if the engine has them. The statement that counts pending rows reads them too."""
+    """SQL for the branch's head, the schema's version and the engine's time, if it has them.
+
+    The statement that counts pending rows reads them too."""
 
     tables: str
     """The statement that lists the tables of a connection's state."""

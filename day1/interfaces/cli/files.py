@@ -25,7 +25,7 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
         yield lines_in(sys.stdin.buffer, path)
         return
     if not path.exists() or path.is_dir():
-        raise NotFound(f"There is no file {shown(path)}.", path=shown(path))
+        raise NotFound(f"There is no file {shown(path)}, or it is a folder.", path=shown(path))
     with open_file_or_pipe(path) as file:
         yield lines_in(file, path)
 

@@ -89,16 +89,7 @@ def build_app(served: Served) -> Starlette:
         server_by_path, body_bytes=settings.body_bytes, sse=settings.sse, former=path_by_former_path
     )
 
-    make_page_context = partial(_looking, callers)
-    server = Server(
-        served.authenticator,
-        store.clock,
-        make_page_context,
-        access_of,
-        status_of,
-        store.failing_chores,
-    )
-    site = Site(server, toolsets.tool)
+    site = _site(served, callers)
     events = Events(broadcaster, access_of)
 
     error_shape = partial(rest.shape_at, toolsets)
@@ -131,6 +122,20 @@ def build_app(served: Served) -> Starlette:
         ],
         exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},
     )
+
+
+def _site(served: Served, callers: Callers) -> Site:
+    """Build what all pages share."""
+    store = served.store
+    server = Server(
+        served.authenticator,
+        store.clock,
+        partial(_looking, callers),
+        access_of,
+        status_of,
+        store.failing_chores,
+    )
+    return Site(server, served.toolsets.tool)
 
 
 @asynccontextmanager

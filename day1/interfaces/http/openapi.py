@@ -238,25 +238,31 @@ def _answer(
 
 def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> dict[str, Any]:
     """Return schemas without branch and commit in the answers that send them as headers."""
-    schemas = dict(definitions)
+    schema_by_name = dict(definitions)
     for name in answers:
-        if "properties" not in schemas[name]:  # one of several forms, each an answer itself
+        if "properties" not in schema_by_name[name]:  # one of several forms, each an answer itself
             continue
-        properties = schemas[name]["properties"].items()
-        schemas[name] = {
-            **schemas[name],
+        properties = schema_by_name[name]["properties"].items()
+        schema_by_name[name] = {
+            **schema_by_name[name],
             "properties": {
                 key: part_schema for key, part_schema in properties if key not in STATES
             },
-            "required": [key for key in schemas[name].get("required", ()) if key not in STATES],
+            "required": [
+                key for key in schema_by_name[name].get("required", ()) if key not in STATES
+            ],
         }
     others_json = json.dumps(
-        {name: part_schema for name, part_schema in schemas.items() if name not in _STATE_MODELS}
+        {
+            name: part_schema
+            for name, part_schema in schema_by_name.items()
+            if name not in _STATE_MODELS
+        }
     )
     unused_models = [
         name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others_json
     ]
-    return {name: schema for name, schema in schemas.items() if name not in unused_models}
+    return {name: schema for name, schema in schema_by_name.items() if name not in unused_models}
 
 
 def _ref(model: str) -> dict[str, str]:

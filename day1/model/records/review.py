@@ -95,10 +95,14 @@ class Review:
     def with_approval(self, token_id: str | None, approval: Approval | None) -> "Review":
         """Return the review with a token's approval replaced, or removed."""
         approvals = [
-            kept_approval for kept_approval in self.approved if kept_approval.token_id != token_id
+            approval_to_keep
+            for approval_to_keep in self.approved
+            if approval_to_keep.token_id != token_id
         ]
         approvals += [] if approval is None else [approval]
-        return replace(self, approvals=tuple(to_json(kept_approval) for kept_approval in approvals))
+        return replace(
+            self, approvals=tuple(to_json(approval_to_keep) for approval_to_keep in approvals)
+        )
 
     @property
     def decided(self) -> list[Decision]:

@@ -49,7 +49,7 @@ class PassageLimits:
     passage_characters: int = 800
     """Maximum number of characters of one passage."""
     passages_characters: int = 2_000
-    """Maximum number of characters of all passages of an answer, beyond `LEAST` for each."""
+    """Maximum number of characters of all passages together; each may have `LEAST` all the same."""
 
 
 class Span(NamedTuple):
@@ -323,18 +323,18 @@ def best_rows(
     """Return the best candidates that may be shown, one part of each text, and their rows."""
     rank_limit = limit
     while True:
-        ranked_hits = order(candidates, rank_limit)
-        row_by_id = show([scored.row_id for scored in ranked_hits])
-        if len(row_by_id) < len(ranked_hits):  # hidden rows are replaced by other candidates
+        scored_rows = order(candidates, rank_limit)
+        row_by_id = show([scored.row_id for scored in scored_rows])
+        if len(row_by_id) < len(scored_rows):  # hidden rows are replaced by other candidates
             visible_rows = show([candidate.row_id for candidate in candidates])
             candidates = [hit for hit in candidates if hit.row_id in visible_rows]
-            ranked_hits = order(candidates, rank_limit)
-            row_by_id = show([scored.row_id for scored in ranked_hits])
+            scored_rows = order(candidates, rank_limit)
+            row_by_id = show([scored.row_id for scored in scored_rows])
         keyed_hits = [
-            (hit, text_key(row_by_id[hit.row_id])) for hit in ranked_hits if hit.row_id in row_by_id
+            (hit, text_key(row_by_id[hit.row_id])) for hit in scored_rows if hit.row_id in row_by_id
         ]
         best_hits = [hit for hit, _ in once_each(keyed_hits, itemgetter(1))]
-        if len(best_hits) >= limit or len(ranked_hits) < rank_limit:
+        if len(best_hits) >= limit or len(scored_rows) < rank_limit:
             return best_hits[:limit], row_by_id
         rank_limit *= 4
 

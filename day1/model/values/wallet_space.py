@@ -16,8 +16,8 @@ _PLAIN: Final = re.compile(r"[a-z0-9._-]{1,64}")
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9]+")
 _SLUG: Final = 24
 """Letters of a hashed name that stay readable before its hash, at most."""
-_HASH: Final = 16
-"""Hexadecimal digits of the hash of a name."""
+_HASH_LENGTH: Final = 16
+"""Number of hexadecimal digits in the hash of a name."""
 
 
 @dataclass(frozen=True)
@@ -53,4 +53,4 @@ def _part(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
     slug = _NOT_PLAIN.sub("-", name.lower())[:_SLUG].strip("-")
-    return f"{slug}~{hashlib.sha256(name.encode()).hexdigest()[:_HASH]}"
+    return f"{slug}~{hashlib.sha256(name.encode()).hexdigest()[:_HASH_LENGTH]}"

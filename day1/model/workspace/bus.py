@@ -191,8 +191,8 @@ class BusResult:
 def read_result(value: Mapping[str, Any]) -> BusResult:
     """Read a result from the JSON value that a mind keeps."""
     decisions = [
-        Decision(Proposal(subscriber, action, key, confidence, tuple(ids), number), reason)
-        for reason, subscriber, action, key, confidence, ids, number in value["decisions"]
+        Decision(Proposal(subscriber, proposed_action, key, confidence, tuple(ids), number), reason)
+        for reason, subscriber, proposed_action, key, confidence, ids, number in value["decisions"]
     ]
     return BusResult(
         value["cycle"],

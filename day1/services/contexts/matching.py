@@ -224,10 +224,10 @@ def _given_vectors(
     where: Where, memory_query: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
 ) -> _GivenVectors:
     with where.engine.store.reading(where.ref) as reading:
-        ids_and_vectors = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
+        ids_and_vector_texts = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
     optional_vector_by_id = {
         str(fact_id): vector_text
-        for fact_id, vector_text in ids_and_vectors
+        for fact_id, vector_text in ids_and_vector_texts
         if allowed is None or fact_id in allowed
     }
     vector_text_by_id = {

@@ -103,8 +103,8 @@ def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
         with store.reading(replace(ref, shown_at=None)) as reading:
             for kind in KINDS:
                 deciding_columns = version_columns(kind)
-                for cells in reading.scan(kind, deciding_columns, part.query(ref)):
-                    row = dict(zip(deciding_columns, cells, strict=True))
+                for deciding_cells in reading.scan(kind, deciding_columns, part.query(ref)):
+                    row = dict(zip(deciding_columns, deciding_cells, strict=True))
                     lowest_version = max(lowest_version, version_of(kind, row))
                     if lowest_version == NEWEST_VERSION:
                         return lowest_version

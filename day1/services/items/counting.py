@@ -88,11 +88,11 @@ def _facts(
     columns = ("id", "created_at", "content_hash", "vector", "category")
     counted_facts: list[_Counted] = []
     count_by_category: Counter[Cell] = Counter()
-    for row_id, created_at, content_hash, vector, category in reading.scan(
+    for row_id, created_at, content_hash, given_vector, category in reading.scan(
         FACT, columns, facts_of(spaces, now)
     ):
         if content_hash != REDACTED_HASH:
-            has_vector = vector is not None
+            has_vector = given_vector is not None
             counted_facts.append(
                 _Counted(FACT, str(row_id), int(created_at or 0), str(content_hash), has_vector)
             )

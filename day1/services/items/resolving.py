@@ -38,8 +38,10 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
 
 How = Literal["supersede", "keep", "merge", "ignore"]
-"""How a conflict is resolved. `supersede`: the winner replaces the other fact; `keep` and `ignore`:
-both stay as they are; `merge`: the other fact is joined to the winner."""
+"""How a conflict is resolved: one fact replaces the other, both stay, or they are joined.
+
+`supersede`: the winner replaces the other fact; `keep` and `ignore`: both stay as they are;
+`merge`: the other fact is joined to the winner."""
 Sees = Callable[[Cell], bool]
 """A function that says whether the caller sees the rows of a space."""
 _KEPT_APART: Final = "apart"

@@ -56,7 +56,7 @@ class Selection:
         return {} if self.spaces is None else {"space": self.spaces}
 
     def of_its_time(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows that were written from the selection's `after` to its `before`."""
+        """Return the rows written from the selection's `after` to its `before`, both included."""
         return [
             row
             for row in rows

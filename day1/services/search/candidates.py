@@ -233,20 +233,22 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
         entry.row_id: entry
         for entry in (*nearest_rows.entries, *best_by_words.entries, *neighbour_entries)
     }
-    text_ids = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
+    candidate_text_ids = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
     bm25_by_text, cosine_by_text = best_by_words.scores, nearest_rows.scores
     passage_count_by_text: dict[TextId, int] = {}
     if meaning is not None:
-        unscored_text_ids = list(text_ids - cosine_by_text.keys())
+        unscored_text_ids = list(candidate_text_ids - cosine_by_text.keys())
         cosine_by_text |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored_text_ids)
-        passage_count_by_text = index.vectors.several_passages(meaning.embedder, list(text_ids))
+        passage_count_by_text = index.vectors.several_passages(
+            meaning.embedder, list(candidate_text_ids)
+        )
     context_scores_by_row: dict[str, tuple[float, float]] = {}
     if neighbour_runs:
         bm25_by_text, context_scores_by_row = in_context(
-            query, neighbour_runs, text_ids, cosine_by_text, again=word_weighing
+            query, neighbour_runs, candidate_text_ids, cosine_by_text, again=word_weighing
         )
     elif query.asked.terms:
-        unscored_text_ids = list(text_ids - bm25_by_text.keys())
+        unscored_text_ids = list(candidate_text_ids - bm25_by_text.keys())
         bm25_by_text |= index.words.scores(
             kind, query.asked.terms, unscored_text_ids, again=word_weighing
         )

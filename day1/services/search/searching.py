@@ -327,8 +327,10 @@ class _Search:
         query = self._candidate_query(reading, row_filter, self._asked)
         with self._visible(reading, row_filter) as visible:
             if visible.unindexed:
-                count_phrase = f"{visible.unindexed} of the {row_filter.kind.table}"
-                self._note(f"not in the index yet: {count_phrase}; search again later to find them")
+                unindexed_phrase = f"{visible.unindexed} of the {row_filter.kind.table}"
+                self._note(
+                    f"not in the index yet: {unindexed_phrase}; search again later to find them"
+                )
             return candidates(query, visible)
 
     def _candidate_query(

@@ -131,11 +131,11 @@ class _MemoryChores:
         now, is_first_check = self._clock.now(), self._stamp is None
         if stamps == self._stamp and now - self._looked < _LOOK_S:
             return False
-        state_by_name = self._repo.history.states(stamps[0])
+        read_state_by_branch_name = self._repo.history.states(stamps[0])
         branches_with_state = [
-            (branch, state_by_name[branch.name])
+            (branch, read_state_by_branch_name[branch.name])
             for branch in self._repo.ledger.branches()
-            if branch.name in state_by_name
+            if branch.name in read_state_by_branch_name
         ]
         moved_branches = [
             (branch, read_state)

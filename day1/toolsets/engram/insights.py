@@ -58,10 +58,10 @@ class Insights(Response):
 
 def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
     """List, generate or delete insights drawn from lessons."""
-    action = request.action or "list"
-    if action != "list":
-        ctx.caller.access.require("write", f"To {action} insights")
-    match action:
+    requested_action = request.action or "list"
+    if requested_action != "list":
+        ctx.caller.access.require("write", f"To {requested_action} insights")
+    match requested_action:
         case "generate":
             write_context = write_here(ctx, request)
             generate_result = generate(

@@ -22,14 +22,18 @@ _LIFTED: Final = (
 def _body(error: Day1Error, say: Say) -> dict[str, Json]:
     """Build the body of an error; `code` and `details` are day1's additions."""
     lifted_details: dict[str, Json] = {
-        name: error.details[name] for name in _LIFTED if name in error.details
+        detail_name: error.details[detail_name]
+        for detail_name in _LIFTED
+        if detail_name in error.details
     }
     return {
         "error": error.worded(say),
         **lifted_details,
         "code": error.code,
         "details": {
-            name: value for name, value in error.details.items() if name not in lifted_details
+            detail_name: value
+            for detail_name, value in error.details.items()
+            if detail_name not in lifted_details
         },
     }
 

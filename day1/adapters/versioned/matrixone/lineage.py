@@ -153,7 +153,7 @@ class Lineage:
     def _segment(
         self, connection: Connection, one: PastState, other: PastState, version: int
     ) -> Segment:
-        """Build the segment of two states of the same tables, unless a killed ALTER lies between.
+        """Build the segment of two states of the same tables; `whole` if an ALTER was killed.
 
         Raises:
             NotFound: the server may no longer keep the earlier state.

@@ -36,7 +36,7 @@ class CompactionPlan:
     """Which working items become one fact."""
 
     compacted: Sequence[Item]
-    """Oldest first."""
+    """The items that become one fact, oldest first."""
     kept: int
     backup: Backup
 

@@ -85,7 +85,7 @@ class Owner:
         return Owner(write.space, write.origin.agent_id, write.origin.task_id)
 
     def items(self, reading: Reading, now: int) -> list[Item]:
-        """Read the items that the owner may remove and that may be shown, by kind and id."""
+        """Read the removable items of the owner that may be shown, ordered by kind and id."""
         if self.space is not None:
             return present_rows(reading, (self.space,), now)
         conditions: list[Row] = [{"agent_id": self.agent}]

@@ -186,7 +186,7 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
 
 
 def _newest_branch(context: SessionRecall) -> str:
-    """Return the newest branch of the session that still exists, else main."""
+    """Return, of the session's branches that still exist, the one it began on last; else main."""
     branch_names = [
         session_branch.branch.name
         for session_branch in context.branches
