@@ -123,7 +123,7 @@ class Day1History(OnMemory, HistoryProvider):
 
         Raises:
             InvalidRequest: the session's id or a message does not fit (`ValueTooLarge`: it has
-                more than 1,048,576 characters as JSON).
+                more than 8 MiB as JSON).
             HandleClosed: the provider is closed.
         """
         del state, kwargs
