@@ -46,6 +46,8 @@ from tests.relevance.generated_tasks import AGENTS, CONTRADICTION, FACTS, TeamTa
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 TASKS: Final = 40
+FEW_TASKS: Final = 10
+"""The first tasks, which each run measures; all of them are measured once a week."""
 BUDGETS: Final = {"7 places": (7, 4_000), "1,200 tokens": (50, 1_200), "4,000 tokens": (50, 4_000)}
 """Places and tokens of the workspace."""
 BEGUN: Final = 1_750_000_000_000_000
@@ -304,10 +306,14 @@ WAYS: Final = {"team, by words": False, "team": True}
 """Figures of the team test, and whether they are measured with the model."""
 
 
-def committed(way: str) -> dict[str, dict[str, float]]:
+def committed(way: str, tasks: int = TASKS) -> dict[str, dict[str, float]]:
     """The figures that are committed."""
-    table: dict[str, dict[str, float]] = json.loads(FIGURES.read_text("utf-8"))[way]
+    table: dict[str, dict[str, float]] = json.loads(FIGURES.read_text("utf-8"))[_key(way, tasks)]
     return table
+
+
+def _key(way: str, tasks: int) -> str:
+    return way if tasks == TASKS else f"{way}, {tasks} tasks"
 
 
 def best_call(figures: Mapping[str, Mapping[str, float]], budget: str) -> float:
@@ -320,6 +326,9 @@ def main() -> None:
     table = json.loads(FIGURES.read_text("utf-8"))
     for way, model in WAYS.items():
         table[way] = all_measured(model=model)
+        table[_key(way, FEW_TASKS)] = all_measured(
+            model=model, tasks=FEW_TASKS, ablations=("whole",)
+        )
         for name, row in table[way].items():
             sys.stdout.write(f"{way}: {name}: {row}\n")
     FIGURES.write_text(written(table), "utf-8")

@@ -9,7 +9,15 @@ import pytest
 
 from day1.settings import Settings
 from tests.relevance.generated_tasks import AGENTS, FACTS, LINKS, NOTES, made_task
-from tests.relevance.team_tasks import BUDGETS, WAYS, all_measured, best_call, committed
+from tests.relevance.team_tasks import (
+    BUDGETS,
+    FEW_TASKS,
+    TASKS,
+    WAYS,
+    all_measured,
+    best_call,
+    committed,
+)
 
 pytestmark = pytest.mark.xdist_group("team")
 
@@ -19,17 +27,23 @@ TOLD = 0.9
 """The share of what an agent lacked that it is told in two broadcasts, at least."""
 
 
+each_size = pytest.mark.parametrize(
+    "tasks", [FEW_TASKS, pytest.param(TASKS, marks=pytest.mark.weekly)]
+)
+
+
 @cache
-def measured(way: str) -> dict[str, dict[str, float]]:
+def measured(way: str, tasks: int) -> dict[str, dict[str, float]]:
     if WAYS[way] and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    return all_measured(model=WAYS[way], ablations=("whole",))
+    return all_measured(model=WAYS[way], tasks=tasks, ablations=("whole",))
 
 
+@each_size
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_a_team_is_told_what_all_must_know(way: str, budget: str, capsys) -> None:
-    figures = measured(way)
+def test_a_team_is_told_what_all_must_know(way: str, budget: str, tasks: int, capsys) -> None:
+    figures = measured(way, tasks)
     told = figures[f"workspace, {budget}"]
     best = best_call(figures, budget)
     with capsys.disabled():
@@ -40,10 +54,12 @@ def test_a_team_is_told_what_all_must_know(way: str, budget: str, capsys) -> Non
     assert told["lacking"] >= TOLD
 
 
+@each_size
 @pytest.mark.parametrize("way", WAYS)
-def test_the_committed_figures_are_these(way: str, capsys) -> None:
-    kept = committed(way)
-    told = {name: row for name, row in measured(way).items() if name.startswith("workspace")}
+def test_the_committed_figures_are_these(way: str, tasks: int, capsys) -> None:
+    kept = committed(way, tasks)
+    measured_rows = measured(way, tasks)
+    told = {name: row for name, row in measured_rows.items() if name.startswith("workspace")}
     assert len(told) == len(BUDGETS)
     for name, row in told.items():
         for figure, value in row.items():
