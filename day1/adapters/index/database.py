@@ -329,10 +329,8 @@ def remove(path: Path) -> None:
 def _checkpoint(connection: sqlite3.Connection) -> None:
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except (
-        sqlite3.DatabaseError,
-        UnicodeDecodeError,
-    ):  # it is in use; SQLite will do it itself
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        # It is in use, and SQLite will do it itself.
         log.info("the index could not be checkpointed now")
 
 

@@ -211,9 +211,8 @@ class SqlStore(Store):
             self._commit_pending(connection, branch_state)
             self.point("schema.after_pending")
             branch_state = self._begin(connection, branch, writes=True)
-        if (
-            branch_state.version < self.version
-        ):  # a killed step may have been committed with those rows
+        # A killed step may have been committed with those rows.
+        if branch_state.version < self.version:
             self._step(connection, branch_state)
             branch_state = self._begin(connection, branch, writes=True)
         return branch_state

@@ -192,9 +192,8 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     if isinstance(exc, click.ClickException) and not as_json:
         usage_text = io.StringIO()
         exc.show(usage_text)
-        put(
-            sys.stderr, visible(usage_text.getvalue())
-        )  # it quotes the arguments, which a script may have given
+        # It quotes the arguments, which a script may have passed.
+        put(sys.stderr, visible(usage_text.getvalue()))
     elif as_json:
         put(sys.stderr, json_text(_body(exc)) + "\n")
     else:

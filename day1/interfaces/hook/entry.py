@@ -35,10 +35,8 @@ def run(arguments: Sequence[str]) -> NoReturn:
     """Take an event from stdin, print the answer and exit with 0."""
     try:
         start_time = time.monotonic()
-        for signal_number in (
-            signal.SIGINT,
-            signal.SIGHUP,
-        ):  # a closed terminal must not lose the event
+        # A closed terminal must not lose the event.
+        for signal_number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(signal_number, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, CLOCK_S)

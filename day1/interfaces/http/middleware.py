@@ -186,9 +186,10 @@ class AccessMiddleware:
 
     async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        # A proxy may end such a body at another place than this server.
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
-        ):  # a proxy may end the body at another place than this server
+        ):
             message = (
                 "The body's length is ambiguous: send Content-Length without Transfer-Encoding."
             )

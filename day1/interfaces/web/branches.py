@@ -45,9 +45,8 @@ def branch(visit: Visit) -> Response:
     branch_items = visit.call("memory_branch_list")["result"]
     item_by_branch = {item["branch_name"]: item for item in branch_items}
     if branch_name not in item_by_branch:
-        visit.call(
-            "memory_log", branch=branch_name, limit=1
-        )  # raises if the name itself is invalid
+        # It raises if the name itself is invalid.
+        visit.call("memory_log", branch=branch_name, limit=1)
         raise UnknownBranch(f"There is no branch {branch_name!r}.", branch=branch_name)
     return visit.page(
         "branch.html",

@@ -284,9 +284,8 @@ def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height:
             + moves / move_lengths[:, None] * np.minimum(move_lengths, max_move_length)[:, None]
         )
         max_move_length *= 0.98
-    positions = (
-        positions @ np.linalg.svd(positions - positions.mean(axis=0))[2].T
-    )  # turns the long side of the graph across the picture
+    # Turn the long side of the graph across the picture.
+    positions = positions @ np.linalg.svd(positions - positions.mean(axis=0))[2].T
     min_corner, max_corner = positions.min(axis=0), positions.max(axis=0)
     scale = np.array([width - 2 * _MARGIN, height - 60]) / np.maximum(max_corner - min_corner, 1e-6)
     picture_center = np.array([width / 2, height / 2])

@@ -36,9 +36,8 @@ class Events:
     async def stream(self, request: Request) -> StreamingResponse:
         """Answer a listener's request with a stream of events."""
         event_stream = self._event_stream(self._access_of(request).sees)
-        await anext(
-            event_stream
-        )  # it has subscribed before the headers are sent, so it misses nothing
+        # It subscribes before the headers are sent, so it misses nothing.
+        await anext(event_stream)
         return StreamingResponse(
             event_stream,
             media_type="text/event-stream",

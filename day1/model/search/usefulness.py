@@ -78,9 +78,8 @@ class RowVotes:
         (`tests/relevance/test_judged.py`).
         """
         votes_sum = self._sum
-        if votes_sum.words.isdisjoint(
-            query_words
-        ):  # no query is similar, as in nearly every search
+        # In nearly every search no query is similar.
+        if votes_sum.words.isdisjoint(query_words):
             return votes_sum.usefulness
         score_sum, weight_sum = votes_sum.total, votes_sum.weight
         for other_words, (query_score_sum, vote_count) in votes_sum.queries.items():

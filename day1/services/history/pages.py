@@ -50,9 +50,8 @@ def newest_page(
         query, equal=equal_columns, without={"verification": ["invalidated"]}, present_at=active_at
     )
     total = reading.count(kind, equal_columns)
-    if (
-        reading.count(kind, {**equal_columns, "valid_until": None}) < total
-    ):  # some facts have an end of their valid time
+    # Some facts may have an end of their valid time.
+    if reading.count(kind, {**equal_columns, "valid_until": None}) < total:
         total = len(reading.scan(kind, ("id",), replace(active_query, limit=None)))
     else:
         total -= reading.count(kind, {**equal_columns, "verification": "invalidated"})

@@ -87,9 +87,8 @@ def look(
         repo.store.reading(Ref(branch=request.source.name)) as source_reading,
         repo.store.reading(Ref(branch=request.target.name)) as target_reading,
     ):
-        base_commit = target_reading.merge_base(
-            source_reading.tip
-        )  # the older state: it was opened first
+        # The source is the older state, since it was opened first.
+        base_commit = target_reading.merge_base(source_reading.tip)
         plan, sides, held_items = plan_of(
             repo, request, base_commit, (source_reading, target_reading)
         )

@@ -30,9 +30,8 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
     if text_part is None:
         return None
     neighbour_ids = [row_id for row_id in (text_part.before, text_part.after) if row_id is not None]
-    id_column = (
-        "id" if row["id"] in text_part.ids else "origin_id"
-    )  # a copied conversation has ids of its own
+    # A copied conversation has ids of its own.
+    id_column = "id" if row["id"] in text_part.ids else "origin_id"
     conversation_condition = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
     query = replace(
         shown, equal={**shown.equal, **conversation_condition}, among={id_column: neighbour_ids}

@@ -70,9 +70,8 @@ def _difference(
         return []
     if before is None:
         return [[text_of(row)]]
-    changed_columns = [
-        column for column in {**row, **before} if column != "revision"
-    ]  # empty columns are left out
+    # Empty columns are left out of both rows.
+    changed_columns = [column for column in {**row, **before} if column != "revision"]
     values_by_column = [(column, before.get(column), row.get(column)) for column in changed_columns]
     return [
         [f"{column}: ", *words(session.screen, *two_values)]

@@ -104,9 +104,8 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, observations))
     observation_rows, waiting_count = waiting_first(ctx.repo, branch, observations)
     writer_agent_id = request.agent_id
-    if (
-        "agent_id" in column_conditions
-    ):  # `agent_id` selects the observations, and does not name the writer
+    # `agent_id` selects the observations, and does not name the writer.
+    if "agent_id" in column_conditions:
         writer_agent_id = ctx.caller.agent_id or writer_agent_id
     origin = writer(ctx, request.model_copy(update={"agent_id": writer_agent_id}), branch)
     consolidate_request = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
