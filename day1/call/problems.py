@@ -39,8 +39,11 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
             problems.append(problem)
     problem_text = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
     if is_too_long:
-        return text_too_long(f"{what} are invalid: {problem_text}", problems=problems)
-    return InvalidRequest(f"{what} are invalid: {problem_text}.", problems=problems)
+        return text_too_long(
+            f"{what} are invalid: {problem_text.removesuffix('.')}", problems=problems
+        )
+    sentence = f"{what} are invalid: {problem_text.removesuffix('.')}."
+    return InvalidRequest(sentence, problems=problems)
 
 
 def invalid_settings(exc: ValidationError) -> InvalidRequest:

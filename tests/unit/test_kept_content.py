@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.model.contexts.content import (
+    JsonTooLong,
     as_kept,
     as_value,
     flattened,
@@ -15,7 +16,7 @@ from day1.model.contexts.content import (
     readable_json,
     texts_inside,
 )
-from day1.model.values.parts import MAX_TEXT, MOST_VALUE, TooLong
+from day1.model.values.parts import MAX_TEXT, MOST_VALUE
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -90,7 +91,7 @@ def test_every_text_inside_is_checked_for_secrets(value: Any, lines: list[str]) 
 def test_a_value_ends_at_8_mib_in_bytes() -> None:
     longest = "\u00e9" * ((MOST_VALUE - 2) // 2)
     assert as_value(longest) == f'"{longest}"'
-    with pytest.raises(TooLong) as refused:
+    with pytest.raises(JsonTooLong) as refused:
         as_value(longest + "x")
     assert refused.value.length == MOST_VALUE + 1
 

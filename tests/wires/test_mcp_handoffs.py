@@ -268,3 +268,20 @@ def test_no_thinking_is_handed_over(core: Session, branch: str, source: str) -> 
     say(core, source, "Who?")
     made = hand(core, source, branch)
     assert MARK not in json.dumps([made, packet(core, made)])
+
+
+def test_what_two_branches_judged_alike_is_no_conflict(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    fact = write(branch, "The mill of Ann was built in 1890 at the river.")
+    write(branch, "The mill of Ann was built in 1890.", agent_id="bo")
+    source = fork(branch)
+    for judged in (source, branch):
+        core.ok("verify_fact", fact_id=fact, branch=judged)
+    made = hand(core, source, branch, include_unverified=True)
+    assert made["written"]["notes"] == []
+    bundle = core.ok(
+        "knowledge_bundle_create", name="mill", source_branch=source, only_verified=False
+    )
+    imported = core.ok("knowledge_bundle_import", bundle_id=bundle["id"], target_branch=branch)
+    assert imported["left"] == []

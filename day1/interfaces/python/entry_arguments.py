@@ -9,9 +9,8 @@ from typing import Any
 from day1.errors import InvalidRequest
 from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import SpaceName
-from day1.model.contexts.content import as_value
+from day1.model.contexts.content import JsonTooLong, as_value
 from day1.model.contexts.keyed import value_too_large
-from day1.model.values.parts import TooLong
 
 
 def place(key: str, space: SpaceName | None) -> dict[str, Any]:
@@ -36,7 +35,7 @@ def new_entry(
     plain_value = dict(untyped_value) if isinstance(untyped_value, Mapping) else untyped_value
     try:
         as_value(plain_value)
-    except TooLong as exc:
+    except JsonTooLong as exc:
         raise value_too_large(str(key), exc.length) from exc
     except ValueError as exc:
         raise InvalidRequest(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from day1.model.rows.validation import clean
-from day1.model.values.parts import MAX_TEXT, MOST_VALUE, TooLong
+from day1.model.values.parts import MAX_TEXT, MOST_VALUE
 
 _DEEPEST: Final = 64
 """The most levels of nested lists and objects: readers of JSON have limits of their own."""
@@ -16,15 +16,25 @@ _READ: Final = 8 * MAX_TEXT
 """Characters that are read for a search text: composing them leaves more than a quarter."""
 
 
+class JsonTooLong(ValueError):
+    """A JSON value is longer than what is kept."""
+
+    def __init__(self, length: int, most: int, unit: str) -> None:
+        """State the length of the JSON and the limit, in characters or bytes."""
+        self.length = length
+        super().__init__(f"must have at most {most:,} {unit} as JSON, and has {length:,}")
+
+
 def as_kept(value: Any) -> str:
     """Write JSON for storage: keys in their order, numbers as they were read, no spaces.
 
     Raises:
-        ValueError: it is no JSON, or longer or deeper than what is kept.
+        JsonTooLong: it has more than `MAX_TEXT` characters.
+        ValueError: it is no JSON, or deeper than what is kept.
     """
     json_text = _written(value)
     if len(json_text) > MAX_TEXT:
-        raise TooLong(len(json_text))
+        raise JsonTooLong(len(json_text), MAX_TEXT, "characters")
     return json_text
 
 
@@ -32,13 +42,13 @@ def as_value(value: Any) -> str:
     """Write the value of an entry for storage: as `as_kept`, up to the limit of a value.
 
     Raises:
-        TooLong: it has more than `MOST_VALUE` bytes.
+        JsonTooLong: it has more than `MOST_VALUE` bytes.
         ValueError: it is no JSON, or deeper than what is kept.
     """
     json_text = _written(value)
     byte_count = size_of_value(json_text)
     if byte_count > MOST_VALUE:
-        raise TooLong(byte_count, MOST_VALUE)
+        raise JsonTooLong(byte_count, MOST_VALUE, "bytes")
     return json_text
 
 

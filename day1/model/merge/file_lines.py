@@ -7,11 +7,16 @@ merged as wholes.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from day1.model.contexts.content import as_value, entry_of_text, from_kept, text_of_entry
+from day1.model.contexts.content import (
+    JsonTooLong,
+    as_value,
+    entry_of_text,
+    from_kept,
+    text_of_entry,
+)
 from day1.model.contexts.keyed import CONTEXT
 from day1.model.merge.line_diff import MOST_LINES, Same, equal_runs, lines_of
 from day1.model.rows.kind import Row, complete, kind_of
-from day1.model.values.parts import TooLong
 
 _SPACES: Final = "files:"
 
@@ -35,7 +40,7 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
             "summary": text_of_entry(file_value),
             "structure": as_value(file_value),
         }
-    except TooLong:
+    except JsonTooLong:
         return None
     return complete(kind_of(str(base["id"])), columns)
 

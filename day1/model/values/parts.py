@@ -41,10 +41,9 @@ _JAMO: Final = ("\u1160", "\u11ff")
 class TooLong(ValueError):
     """A given text is longer than one memory may be."""
 
-    def __init__(self, length: int, most: int = MAX_TEXT) -> None:
+    def __init__(self, length: int) -> None:
         """State the length of the text, and the limit."""
-        self.length = length
-        super().__init__(f"has {length:,} characters, and a memory at most {most:,}")
+        super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
 
 
 @dataclass(frozen=True, slots=True)

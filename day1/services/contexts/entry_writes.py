@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from day1.errors import RevisionChanged
 from day1.model.branches.branch import Branch
 from day1.model.contexts import given_vector
-from day1.model.contexts.content import as_value, text_of_entry
+from day1.model.contexts.content import JsonTooLong, as_value, text_of_entry
 from day1.model.contexts.keyed import CONTEXT, passage_ids, value_too_large
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Kind, Row, canonical, revision
 from day1.model.rows.origin import Origin
-from day1.model.values.parts import TooLong
 from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.contexts.entries import ABSENT, EntryKey, EntryQuery, NewEntry, is_at, rows_of
@@ -49,7 +48,7 @@ def entry_row(new: NewEntry) -> KeyedRow:
     """
     try:
         stored_value = as_value(new.value)
-    except TooLong as exc:
+    except JsonTooLong as exc:
         raise value_too_large(new.at.key, exc.length) from exc
     columns: Mapping[str, Cell] = {
         "summary": text_of_entry(new.value) if new.text is None else new.text,

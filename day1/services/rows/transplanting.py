@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from day1.errors import Advice, NotFound
 from day1.model.merge.plan import follow_supersession
+from day1.model.redaction.basis import BASES
 from day1.model.redaction.veil import is_expired, is_secret
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import (
@@ -29,6 +30,9 @@ from day1.services.rows.binding import Brought
 from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of, was_removed
 
 RowsByKind = Mapping[Kind, Sequence[Row]]
+
+_SAME_BASIS = ("row_id", "cell", "value", "reason")
+"""The columns that two edits which list the same sources have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +235,13 @@ def put(
 
 
 def _same(kind: Kind, present_row: Row, row: Row) -> bool:
-    """Whether two rows are equal, apart from private columns that the copy does not carry."""
+    """Whether two rows are equal, apart from private columns that the copy does not carry.
+
+    Edits that list sources have their ids from these (`deriving.basis_id`): if two branches derive
+    a row alike, only the writers and times of the edits differ.
+    """
+    if kind is EDIT and row["cell"] in BASES:
+        return all(present_row[column] == row[column] for column in _SAME_BASIS)
     uncopied_values: Row = {column: None for column in kind.private if row[column] is None}
     return {**present_row, **uncopied_values} == row
 

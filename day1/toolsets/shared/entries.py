@@ -9,14 +9,13 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import Label, MemoryText, Request
 from day1.errors import InvalidRequest
-from day1.model.contexts.content import as_value, texts_inside
+from day1.model.contexts.content import JsonTooLong, as_value, texts_inside
 from day1.model.contexts.given_vector import sound_vector, sound_vectors
 from day1.model.contexts.space_path import space_of_labels
 from day1.model.redaction.retention import sensitivity_of
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.validation import clean, secret_notes
 from day1.model.values.instant import SECOND
-from day1.model.values.parts import TooLong
 from day1.model.values.space import asked_space
 from day1.services.access.calls import new_space
 from day1.services.contexts.entries import EntryKey, NewEntry
@@ -35,7 +34,7 @@ def _space(space: str | list[str]) -> str:
 def _object(value: dict[str, Any]) -> dict[str, Any]:
     try:
         as_value(value)
-    except TooLong:
+    except JsonTooLong:
         return value  # the call refuses it, with a code of its own
     return value
 
