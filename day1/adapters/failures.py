@@ -71,7 +71,10 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
     """Translate the operating system's error on a folder or file of the store."""
     match exc.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
-            message = f"There is no store at {path}: set DAY1_HOME to a store, or run `day1 init`."
+            message = (
+                f"There is no store at {path}: set DAY1_HOME to the folder of a store, or run "
+                "`day1 init` in another folder."
+            )
             return NotAStore(message, path=str(path))
         case errno.EACCES | errno.EPERM | errno.EROFS if writing:
             return StoreReadOnly(READ_ONLY, file=path.name)

@@ -191,9 +191,9 @@ def test_another_plan_than_the_one_seen_is_refused(store: OpenStore) -> None:
 def test_two_looks_are_of_two_others(store: OpenStore) -> None:
     review = opened_review(store)
     assert approve(store, "bob", review)["tier"]["looks"] == 1
-    refused(partial(merge_review, store, review), "branch_protected", "it has 1")
+    refused(partial(merge_review, store, review), "branch_protected", "valid ones so far: 1")
     approve(store, "bob", review)
-    refused(partial(merge_review, store, review), "branch_protected", "it has 1")
+    refused(partial(merge_review, store, review), "branch_protected", "valid ones so far: 1")
     answer = approve(store, "cy", review)
     assert [(one["by"], one["counts"]) for one in answer["approvals"]] == [
         ("bob", True),
@@ -324,7 +324,7 @@ def test_an_approval_is_of_what_was_seen_and_of_nothing_later(store: OpenStore) 
     new = fact(store, "slipped in", "policy")
     answer = shown(store, review)
     assert [one["counts"] for one in answer["approvals"]] == [False, False]
-    refused(partial(merge_review, store, review), "branch_protected", "it has 0")
+    refused(partial(merge_review, store, review), "branch_protected", "valid ones so far: 0")
     refused(partial(approve, store, "bob", review, expect=seen), "plan_changed")
     by(store, "ann", "memory_retract_fact", "write", fact_id=new, branch="side")
     approve(store, "bob", review)
@@ -332,7 +332,7 @@ def test_an_approval_is_of_what_was_seen_and_of_nothing_later(store: OpenStore) 
     row = shown(store, review)["rows"][0]["id"]
     decision = {"id": row, "take": "ours"}
     by(store, "dan", "review_decide", review_id=review, decisions=[decision])
-    refused(partial(merge_review, store, review), "branch_protected", "it has 0")
+    refused(partial(merge_review, store, review), "branch_protected", "valid ones so far: 0")
 
 
 def test_who_gives_a_value_in_the_review_is_an_author(store: OpenStore) -> None:

@@ -227,7 +227,7 @@ class IntentContract:
                     with pair.one.ending():
                         pair.one.put(Snapshot("late", None, "b", "c", 1))
 
-        with pytest.raises(StoreUnavailable, match="look whether it was done"):
+        with pytest.raises(StoreUnavailable, match="check whether it was done"):
             work()
         assert (pair.one.records(Snapshot), pair.recovered) == ([], [])
 

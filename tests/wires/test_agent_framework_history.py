@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_refused_with_all_that_came_with_it(history: Day1Hi
     circle: dict[str, Any] = {}
     circle["me"] = circle
     for wrong, error in (
-        (say("x" * 1_048_577), errors.ValueTooLarge),
+        (say("x" * 8_388_608), errors.ValueTooLarge),
         (say("\ud83d"), errors.InvalidRequest),
         (say("a", additional_properties={"n": float("nan")}), errors.InvalidRequest),
         (say("a", additional_properties={"n": deep}), errors.InvalidRequest),

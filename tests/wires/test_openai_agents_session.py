@@ -150,7 +150,7 @@ def test_a_circle_and_what_is_too_long_are_refused(session: Day1Session) -> None
     with pytest.raises(errors.InvalidRequest):
         run(session.add_items([HELLO, circle]))
     with pytest.raises(errors.ValueTooLarge):
-        run(session.add_items([HELLO, say("x" * 1_048_577)]))
+        run(session.add_items([HELLO, say("x" * 8_388_608)]))
     assert run(session.get_items()) == []
     long = [say("x" * 500_000), *(say(str(n)) for n in range(1_500))]
     run(session.add_items(long))

@@ -106,7 +106,7 @@ def test_what_is_too_deep_long_or_many_is_refused(memory: day1.Memory) -> None:
     with pytest.raises(errors.InvalidRequest):
         append(memory, given("one", "{" + '"x":[' * 100_000))
     with pytest.raises(errors.ValueTooLarge):
-        append(memory, given("one"), given("two", json.dumps({"x": "x" * 1_048_570})))
+        append(memory, given("one"), given("two", json.dumps({"x": "x" * 8_388_601})))
     with pytest.raises(errors.InvalidRequest):
         append(memory)
     with pytest.raises(errors.InvalidRequest):

@@ -79,13 +79,13 @@ def test_a_person_sets_rules_looks_and_merges(cli: CommandLine) -> None:
     assert "Nothing is merged yet." in cli("merge", "work", "-y", code=4).out
     shown = cli("review", "show", "work")
     assert shown.out.count("    tier one: one category=policy,claim") == 2
-    assert "it has 0" in shown.err
-    assert "it has 0" in cli("review", "merge", "work", code=1).err
+    assert "valid ones so far: 0" in shown.err
+    assert "valid ones so far: 0" in cli("review", "merge", "work", code=1).err
     digest = cli.json("review", "show", "work")["digest"]
     assert cli.refused("review", "approve", "work", "--expect", "other")["code"] == "plan_changed"
     cli("review", "approve", "work", "--expect", digest)
     taken = cli("review", "approve", "work", "--withdraw")
-    assert "it has 0" in taken.err
+    assert "valid ones so far: 0" in taken.err
     assert "Approvals: 1 of 1 (one category=policy,claim)" in cli("review", "approve", "work").err
     cli("review", "merge", "work")
     cli("status", "--exit-code")

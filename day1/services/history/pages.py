@@ -70,17 +70,27 @@ def message_page(
         raise NotFound(f"This state has no conversation {conversation!r}.", id=conversation)
     message_ids = order_of(repo, reading, conversation)
     page_ids = message_ids[offset : offset + limit]
-    return Page(_by_id(reading, MESSAGE, page_ids), len(message_ids))
+    return Page(_messages(reading, page_ids), len(message_ids))
 
 
 def _rows(reading: Reading, kind: Kind, query: Query, offset: int) -> Iterator[Row]:
+    """Read the rows of a query after the first `offset`, a few at a time: each may have 8 MiB.
+
+    The spaces of the query stay with it, since they decide which sources are hidden.
+    """
     ids = [str(row["id"]) for row in reading.find(kind, query, ("id",))]
-    return _by_id(reading, kind, ids[offset:])
-
-
-def _by_id(reading: Reading, kind: Kind, ids: Sequence[str]) -> Iterator[Row]:
-    """Read rows a few at a time, in the order of their ids: each may have 8 MiB."""
-    for start in range(0, len(ids), _AT_ONCE):
-        few_ids = ids[start : start + _AT_ONCE]
-        row_by_id = reading.get(kind, few_ids)
+    for few_ids in _few_at_a_time(ids[offset:]):
+        rows = reading.find(kind, Query(equal=query.equal, among={"id": few_ids}))
+        row_by_id = {row["id"]: row for row in rows}
         yield from (row_by_id[row_id] for row_id in few_ids if row_id in row_by_id)
+
+
+def _messages(reading: Reading, ids: Sequence[str]) -> Iterator[Row]:
+    """Read messages a few at a time, in the order of their ids."""
+    for few_ids in _few_at_a_time(ids):
+        row_by_id = reading.get(MESSAGE, few_ids)
+        yield from (row_by_id[row_id] for row_id in few_ids if row_id in row_by_id)
+
+
+def _few_at_a_time(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
