@@ -22,7 +22,6 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("memory_update_fact", {"fact_id": "fact_a", "fact_text": LONG}, "fact_text"),
     ("memory_supersede_fact", {"fact_id": "fact_a", "fact_text": LONG}, "fact_text"),
     ("upsert_memory", {"namespace": "shared", "items": [{"text": LONG}]}, "items.0.text"),
-    ("save_context", {"namespace": "shared", "content": LONG}, "content"),
     ("memory_store", {"context": LONG, "action": "a", "result": "r"}, "context"),
     ("memory_store", {"context": LONG[:20_000], "action": LONG[:20_000], "result": "r"}, ""),
     ("memory_import", {"version": 1, "memories": [{**GIVEN, "result": LONG}]}, "memories.0.result"),
@@ -61,7 +60,6 @@ def test_mcp_says_how_to_bring_it_in(
 ) -> None:
     own = {
         "upsert_memory": "kompanion",
-        "save_context": "kompanion",
         "memory_store": "engram",
         "memory_import": "engram",
     }
@@ -78,6 +76,14 @@ def test_rest_says_so_too(tmp_path: Path) -> None:
 
 def test_a_text_that_is_no_memory_is_only_refused(sessions: dict[str, Session]) -> None:
     error = sessions["core,review"].refused("memory_search", "invalid_request", query=LONG)
+    assert "import" not in error["message"]
+
+
+def test_a_context_that_is_too_long_is_only_refused(sessions: dict[str, Session]) -> None:
+    kompanion = sessions["kompanion"]
+    given = {"namespace": "shared", "content": LONG}
+    error = kompanion.refused("save_context", "invalid_request", **given)
+    assert "content: must have at most 32,768 characters as JSON" in error["message"]
     assert "import" not in error["message"]
 
 
