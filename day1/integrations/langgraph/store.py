@@ -28,6 +28,7 @@ from langgraph.store.base import (
 
 import day1
 from day1 import errors
+from day1.integrations.branching import Branching
 from day1.integrations.connecting import connected
 from day1.integrations.langgraph.embedding import Embedding, Vector, Vectors, fields_of
 from day1.integrations.langgraph.operations import (
@@ -101,6 +102,7 @@ class Day1Store(BaseStore):
         self._memory, self._owned = connected(memory)
         self._name = name
         self._branch = branch
+        self._branching = Branching(self._memory, branch)
         self._fields = fields_of(index)
         has_embedding = index is not None and index.get("embed") is not None
         self._embedding = Embedding(index) if has_embedding and index is not None else None
@@ -270,19 +272,13 @@ class Day1Store(BaseStore):
 
     def _on_branch(self) -> day1.Branch:
         """Return the branch of this operation."""
-        branch_name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if branch_name is None else self._memory.branch(branch_name)
+        return self._branching.now()
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation; make the branch of this store if it is missing."""
-        try:
+        if self._at is not None:
             return on.call(operation, **arguments)
-        except errors.UnknownBranch:
-            if on is self._memory or self._at is not None:
-                raise
-        with suppress(errors.BranchExists):  # another one made it meanwhile
-            self._memory.create_branch(on.name)
-        return on.call(operation, **arguments)
+        return self._branching.call(on, operation, **arguments)
 
     def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Any]:
         """Read the entries of all get operations with as few calls as possible."""

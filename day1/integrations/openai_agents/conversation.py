@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
 import day1
 from day1 import errors
+from day1.integrations.branching import Branching, BranchOfCall
 from day1.integrations.openai_agents.items import Item, is_user_turn, item_of, preview
 
 FIRST: Final = "main"
@@ -23,7 +23,6 @@ _JUST_BEFORE: Final = timedelta(microseconds=1)
 
 Message = dict[str, Any]
 """A message as `message_list` answers it."""
-BranchOfCall = str | Callable[[], str | None] | None
 
 
 class Conversation:
@@ -38,7 +37,7 @@ class Conversation:
     ) -> None:
         """Keep the memory and ids of the conversation; call nothing yet."""
         self._memory = memory
-        self._branch = branch
+        self._branching = Branching(memory, branch)
         self._at: dict[str, Any] = {"key": session_id, "space": ["openai", name]}
         self._forks = f"session/{_plain(name)}/{_plain(session_id)}/"
         self._title = session_id.strip()[:_MOST_TITLE] or None
@@ -47,8 +46,7 @@ class Conversation:
         """Return the memory branch that stores a branch of the session."""
         if branch_id != FIRST:
             return self._memory.branch(f"{self._forks}{branch_id}")
-        branch_name = self._branch() if callable(self._branch) else self._branch
-        return self._memory if branch_name is None else self._memory.branch(branch_name)
+        return self._branching.now()
 
     def messages(self, on: day1.Branch, limit: int | None = None) -> list[Message]:
         """Read the newest messages, oldest first; without a limit, or below 1, read all."""
@@ -150,14 +148,9 @@ class Conversation:
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation; create the session's first branch if it is missing."""
-        try:
+        if on.name.startswith(self._forks):
             return on.call(operation, **self._at, **arguments)
-        except errors.UnknownBranch:
-            if on.name == self._memory.name or on.name.startswith(self._forks):
-                raise
-        with suppress(errors.BranchExists):  # another one made it meanwhile
-            self._memory.create_branch(on.name)
-        return on.call(operation, **self._at, **arguments)
+        return self._branching.call(on, operation, **self._at, **arguments)
 
 
 def turns(messages: Sequence[Message]) -> Iterator[tuple[int, Message, Item]]:

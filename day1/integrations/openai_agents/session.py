@@ -13,10 +13,10 @@ from agents.memory.session_settings import coerce_session_settings, resolve_sess
 
 import day1
 from day1 import errors
+from day1.integrations.branching import BranchOfCall
 from day1.integrations.connecting import connected
 from day1.integrations.openai_agents.conversation import (
     FIRST,
-    BranchOfCall,
     Conversation,
     described_turn,
     turns,
