@@ -61,7 +61,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class WorkerShare:
-    """What the background threads of the workers of one server share."""
+    """The lease and the time that the background threads of all workers of a server share."""
 
     lease: Lease
     """The lease of the chores that one worker does for all."""

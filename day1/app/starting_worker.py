@@ -1,4 +1,4 @@
-"""What the supervisor hands to a new worker: pickled, and imported before the worker can answer it.
+"""The pickled start of a worker: the worker imports this module before it can answer.
 
 So it imports nothing that takes long: the supervisor counts a worker that does not answer as hung.
 """
@@ -21,7 +21,7 @@ class WorkerStart:
 
     settings: Settings
     folder: Path
-    """The folder of what the workers of the server share."""
+    """The folder with the files that all workers of the server use."""
 
     def __call__(self) -> Starlette:
         """Open the store and make the app; the process exits if the store cannot be opened."""

@@ -34,9 +34,11 @@ def test_a_problem_that_is_a_sentence_ends_with_one_period() -> None:
 
 
 def test_a_text_that_is_too_long_is_told_how_to_be_imported() -> None:
-    told = message(text="x" * (MAX_TEXT + 1))
-    assert "text: has 32,769 characters, and a memory at most 32,768. Save the text" in told
-    assert "day1 import text" in told
+    error_message = message(text="x" * (MAX_TEXT + 1))
+    assert (
+        "text: has 32,769 characters, and a memory at most 32,768. Save the text" in error_message
+    )
+    assert "day1 import text" in error_message
 
 
 def test_json_that_is_too_long_is_no_text_to_import() -> None:

@@ -109,9 +109,9 @@ def test_messages_come_back_to_the_byte_and_are_readable(
 
 def test_a_transcript_that_is_given_again_is_not_saved_again(history: Day1History) -> None:
     async def work() -> None:
-        said = [say("a"), say("b", "assistant"), say("c")]
-        await history.save_messages("s", said)
-        await history.save_messages("s", [*said, say("d", "assistant")])
+        spoken_messages = [say("a"), say("b", "assistant"), say("c")]
+        await history.save_messages("s", spoken_messages)
+        await history.save_messages("s", [*spoken_messages, say("d", "assistant")])
         await history.save_messages("s", [say("c"), say("d", "assistant"), say("e")])
         await history.save_messages("s", [say("e")])  # asked twice
         await history.save_messages("s", [say("f", message_id="1")])
@@ -210,9 +210,9 @@ def test_threads_and_tasks_that_save_at_once_lose_and_double_nothing(
 
 
 def test_threads_that_save_one_transcript_save_it_once(history: Day1History) -> None:
-    said = [say("a"), say("b", "assistant")]
+    spoken_messages = [say("a"), say("b", "assistant")]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: run(history.save_messages("s", said)), range(8)))
+        list(pool.map(lambda _: run(history.save_messages("s", spoken_messages)), range(8)))
     assert texts(run(history.get_messages("s"))) == ["a", "b"]
 
 

@@ -1,4 +1,4 @@
-"""What the providers share: the memory that they are given or connect to."""
+"""The memory of a provider of Agent Framework: one that it gets, or one that it opens."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def message_of(entry: ConversationEntry) -> dict[str, Any]:
 
 
 def entries_of(messages: Sequence[Mapping[str, Any]]) -> list[ConversationEntry]:
-    """Rebuild the entries that messages were made from."""
+    """Rebuild entries of the framework from messages of day1."""
     # A message whose words a person replaced has no structure any more.
     documents = [
         json.loads(message["structure"]) for message in messages if message.get("structure")

@@ -133,7 +133,7 @@ class _Call:
 
     scope: Scope
     body: bytes | None
-    """The whole body; None for a stream, which has none."""
+    """The whole body; None if the request opens a stream."""
     receive: Receive
     """The function that waits until the client leaves, since the body is read."""
     send: Send
@@ -207,7 +207,7 @@ def _ended() -> StoreUnavailable:
 
 
 def _session_of(scope: Scope) -> str | None:
-    """Return the id of a request's MCP session; None if it has none."""
+    """Return the id of a request's MCP session; None for a request without a session."""
     if scope["type"] != "http":
         return None
     if scope["path"] == MESSAGES:

@@ -162,7 +162,7 @@ def _filter(part: _Part, asked: Asked) -> Answer:
 
 
 def _having_field(part: _Part, asked: Asked) -> Sequence[int]:
-    """Return the numbers of the records with the field, or of all if no field is asked for."""
+    """Return the numbers of the records that have a field; without a field, of all records."""
     if asked.field is None or asked.value is not None:
         return part.numbers
     value_by_record = part.collection.column(_checked_name(part.collection, asked.field, "field"))
