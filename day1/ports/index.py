@@ -167,9 +167,10 @@ class Vectors(Protocol):
         """
 
     def closest(self, kind: Kind, embedder: Embedder, vector: Vector, limit: int) -> list[TextId]:
-        """Find the nearest texts of all branches, nearest first, each once: compare all vectors.
+        """Find the nearest texts of all branches, nearest first, each once.
 
-        Fewer than `limit` are all that have vectors.
+        Among many texts a few of the nearest may be missing. Fewer than `limit` are all that have
+        vectors.
         """
 
     def trouble(self) -> str | None:

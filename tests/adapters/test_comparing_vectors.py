@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from day1.adapters.index import vector_space
-from day1.adapters.index.vector_space import _dots_of_all
+from day1.adapters.index import space_snapshot
+from day1.adapters.index.space_snapshot import _dots_of_all
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4_096, 4_097, 30_000, 30_001, 70_000])
@@ -34,7 +34,7 @@ def test_a_failure_of_the_other_thread_is_raised(monkeypatch: pytest.MonkeyPatch
         def submit(self, _: object) -> object:
             return self.failed
 
-    monkeypatch.setattr(vector_space, "ThreadPoolExecutor", Failing)
+    monkeypatch.setattr(space_snapshot, "ThreadPoolExecutor", Failing)
     matrix = np.ones((40_000, 2), np.float32)
     with pytest.raises(MemoryError):
         _dots_of_all(matrix, matrix[0])

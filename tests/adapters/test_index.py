@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from day1.adapters.index import small_set_bm25
+from day1.adapters.index import small_set_bm25, space_snapshot
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT, MESSAGE
 from day1.model.search.wording import phrase
 from day1.model.values.ids import content_hash
-from day1.ports.index import IndexBehind
+from day1.ports.index import IndexBehind, IndexLost
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.suites.index_suite import TEXTS, IndexSuite, embed_all, learn, vector
 from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a fixture
@@ -131,3 +131,50 @@ def test_scores_of_no_vector_are_no_hits(index, embedder):
     asked = vector(embedder, TEXTS[0])
     assert index.vectors.nearest(broken, asked, numbers, 9) == ({}, 0)
     assert index.vectors.cosines(broken, asked, numbers) == {}
+
+
+@pytest.fixture
+def many(tmp_path, embedder, monkeypatch):
+    """An index whose search among all texts looks at signs first, as it does among many rows."""
+    monkeypatch.setattr(space_snapshot, "_LEAST_GAIN", 0)
+    index = LocalIndex(tmp_path)
+    numbers = learn(index, *(f"gateway {number} stork {number % 7}" for number in range(400)))
+    embed_all(index, embedder)
+    yield index, numbers
+    index.close()
+
+
+def test_the_closest_of_many_are_those_of_an_exact_comparison(many, embedder):
+    index, numbers = many
+    for asked in (vector(embedder, "stork 3"), vector(embedder, "gateway 7 stork 0")):
+        exact = list(index.vectors.nearest(embedder, asked, numbers, 20)[0])
+        found = index.vectors.closest(FACT, embedder, asked, 20)
+        assert len(found) == 20
+        assert found[0] == exact[0]
+        assert len(set(found) & set(exact)) >= 19
+        assert found == index.vectors.closest(FACT, embedder, asked, 20)
+
+
+def test_the_closest_of_many_follow_what_is_forgotten_and_what_comes(many, embedder):
+    index, numbers = many
+    asked = vector(embedder, "gateway 7 stork 0")
+    (nearest,) = index.vectors.closest(FACT, embedder, asked, 1)
+    assert nearest == numbers[7]
+    index.forget([content_hash("gateway 7 stork 0")])
+    assert nearest not in index.vectors.closest(FACT, embedder, asked, 400)
+    (late,) = learn(index, "gateway 7 stork")
+    embed_all(index, embedder)
+    assert late in index.vectors.closest(FACT, embedder, asked, 3)
+
+
+def test_a_damaged_vector_among_many_is_noticed(many, embedder, tmp_path):
+    index, _ = many
+    index.close()
+    (file,) = tmp_path.glob("vectors/*.f32")
+    with file.open("r+b") as opened:
+        opened.seek(200 * embedder.dimension * 4)
+        opened.write(b"\xff" * 8)
+    again = LocalIndex(tmp_path)
+    with pytest.raises(IndexLost):
+        again.vectors.closest(FACT, embedder, vector(embedder, "stork 3"), 5)
+    again.close()
