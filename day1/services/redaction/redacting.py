@@ -202,7 +202,7 @@ def redact(
         )
     with repo.ledger.open_intent(REDACT, redaction, now):
         repo.point("redact.after_intent")
-        record_redaction(repo, redaction)
+        _record(repo, redaction, target.texts)
         repo.point("redact.after_index")
     return redaction
 
@@ -240,8 +240,13 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
     derived_texts = _made_of(repo, redaction.rows, texts)[1].values()
+    _record(repo, redaction, [*texts, *derived_texts])
+
+
+def _record(repo: Repository, redaction: Redaction, texts: Collection[str]) -> None:
+    """Do as `record_redaction`; finding the texts opens every branch several times."""
     with repo.ledger.transaction():
-        for record in _quoting(repo, redaction, [*texts, *derived_texts]):
+        for record in _quoting(repo, redaction, texts):
             put(repo.ledger, record)
         repo.ledger.put(redaction)
     repo.point("redact.after_ledger")

@@ -43,8 +43,12 @@ from day1.model.branches.branch import MAIN
 
 READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 """A cheap read of a table, after which a connection knows other processes' commits."""
-_STATES = 32
-"""Maximum number of branches and commits with open connections, of about 1 MB each."""
+_STATES = 128
+"""Maximum number of branches and commits with open connections.
+
+A connection has 0.1 MB until it reads many rows, then at most what `PageCaches` lets it keep. To
+open one takes 3 to 10 ms, so what goes through all branches several times keeps them open.
+"""
 CACHE_MB = 192
 """MB of pages that all connections of a process keep together, unless a setting says otherwise."""
 _MOST_KIB = 16_384
