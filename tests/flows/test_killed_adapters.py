@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import subprocess
-import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,17 @@ import pytest
 import day1
 from tests.engine import needs_files
 from tests.flows.test_python_processes import QUIET, environment
+from tests.forkserver import python
 
 PROCESSES, THREADS, WRITES = 4, 4, 8
+ADAPTERS = {
+    "agent_framework": "day1.integrations.agent_framework",
+    "agents": "day1.integrations.openai_agents",
+    "anthropic": "day1.integrations.anthropic",
+    "langgraph": "day1.integrations.langgraph",
+    "pydantic_ai": "day1.integrations.pydantic_ai",
+}
+pytestmark = pytest.mark.xdist_group("killed_adapters")
 
 SESSION_WRITES = """
 import asyncio, sys
@@ -94,9 +103,17 @@ FILES: dict[str, Any] = {"d/": "", "d/a": "1", "d/b": "2"}
 FORKED = [("fork.after_intent", False), ("fork.after_engine", False), ("fork.after_ledger", True)]
 
 
+def adapters_python() -> list[str]:
+    """A Python that has imported every adapter whose framework is installed.
+
+    The imports take ten seconds, so the tests that call this run in one process.
+    """
+    return python(*(module for package, module in ADAPTERS.items() if find_spec(package)))
+
+
 def run_killed(script: str, folder: Path, point: str) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", script, str(folder)],
+        [*adapters_python(), "-c", script, str(folder)],
         env=environment(DAY1_KILL_AT=point),
         timeout=120,
         capture_output=True,
@@ -307,7 +324,7 @@ def test_processes_with_threads_share_a_session_while_one_is_killed(tmp_path: Pa
     with day1.connect(folder, settings=QUIET) as memory:
         running = [
             subprocess.Popen(
-                [sys.executable, "-c", TOGETHER, str(folder), str(number)],
+                [*adapters_python(), "-c", TOGETHER, str(folder), str(number)],
                 env=environment(),
                 stdout=subprocess.PIPE,
                 text=True,

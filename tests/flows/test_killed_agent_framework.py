@@ -10,6 +10,8 @@ from tests.engine import needs_files
 from tests.flows.test_killed_adapters import ADDED, run_killed
 from tests.flows.test_python_processes import QUIET
 
+pytestmark = pytest.mark.xdist_group("killed_adapters")
+
 SAVES = """
 import asyncio, sys
 import day1

@@ -19,24 +19,26 @@ ROOT = Path(__file__).parents[2]
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
-def python() -> list[str]:
-    """What stands for `python` in a command line that goes on with `-m`.
+def python(*modules: str) -> list[str]:
+    """What stands for `python` in a command line that goes on with `-m` or `-c`.
+
+    The server imports the given modules, or else those of `day1` itself.
 
     It is Python itself where a system cannot wait for a process by a file, and where
     `DAY1_TEST_FORKSERVER=0`, as scripts/weekly has it.
     """
     if not hasattr(os, "pidfd_open") or os.environ.get("DAY1_TEST_FORKSERVER") == "0":
         return [sys.executable]
-    return [sys.executable, "-I", "-S", str(_LAUNCHER), _address()]
+    return [sys.executable, "-I", "-S", str(_LAUNCHER), _address(modules)]
 
 
 @cache
-def _address() -> str:
-    """Where the server of this process listens; it ends when this process does."""
+def _address(modules: tuple[str, ...]) -> str:
+    """Where the server of this process with these modules listens; it ends when this process does."""
     folder = tempfile.TemporaryDirectory(prefix="day1-forkserver-")
     address = str(Path(folder.name) / "socket")
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.forkserver.server", address],
+        [sys.executable, "-m", "tests.forkserver.server", address, *modules],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

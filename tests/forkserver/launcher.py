@@ -11,12 +11,15 @@ from socket import AF_UNIX, SOCK_STREAM, send_fds, socket
 
 address, *arguments = sys.argv[1:]
 alike = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
-if arguments[:1] != ["-m"] or {name for name in os.environ if name.startswith("PYTHON")} - alike:
+if (
+    arguments[:1] not in (["-m"], ["-c"])
+    or {name for name in os.environ if name.startswith("PYTHON")} - alike
+):
     os.execv(sys.executable, [sys.executable, *arguments])
 
 os.umask(mask := os.umask(0))
 here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this takes
-asked = marshal.dumps((arguments[1:], dict(os.environ), here, mask))
+asked = marshal.dumps((arguments, dict(os.environ), here, mask))
 server = socket(AF_UNIX, SOCK_STREAM)
 server.connect(address)
 send_fds(server, [len(asked).to_bytes(4, "big")], [0, 1, 2])

@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     """A process that is to be forked."""
 
     arguments: list[str]
-    """A module, and what follows it."""
+    """`-m` and a module, or `-c` and a program, and what follows it."""
     variables: dict[str, str]
     folder: str
     umask: int
@@ -126,8 +126,8 @@ def become(asked: Asked) -> None:
         os.environ.setdefault(name, value)  # what is there, imports have set
     time.tzset()
     further = asked.variables.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:1] = [asked.folder, *(place for place in further if place not in sys.path)]
-    sys.argv = asked.arguments
+    here = asked.folder if asked.arguments[0] == "-m" else ""
+    sys.path[:1] = [here, *(place for place in further if place not in sys.path)]
 
 
 def _list_tools() -> None:
@@ -142,14 +142,23 @@ def _list_tools() -> None:
 def main() -> None:
     """Import, listen, say so by closing the standard output; and be each process asked for."""
     os.environ.clear()
-    for module in IMPORTED:
+    address, *modules = sys.argv[1:]
+    for module in modules or IMPORTED:
         import_module(module)
-    _list_tools()
+    if not modules:
+        _list_tools()
     gc.freeze()
-    server = Server(sys.argv[1])
+    server = Server(address)
     os.dup2(2, 1)
-    become(server.serve())
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    asked = server.serve()
+    become(asked)
+    how, what, *arguments = asked.arguments
+    if how == "-m":
+        sys.argv = [what, *arguments]
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [how, *arguments]
+        exec(what, {"__name__": "__main__"})
 
 
 if __name__ == "__main__":

@@ -22,15 +22,18 @@ match sys.argv[1]:
     case "die": os.kill(os.getpid(), signal.SIGABRT)
     case "stay": signal.pause()
 """
+HOW = (["-m", "program"], ["-c", PROGRAM])
+MODULES = ("json",)
+"""What the server of these tests imports: nothing that takes time."""
 
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Any:
     (tmp_path / "program.py").write_text(PROGRAM)
 
-    def begin(prefix: list[str], *arguments: str) -> subprocess.Popen[str]:
+    def begin(prefix: list[str], how: list[str], *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*prefix, "-m", "program", *arguments],
+            [*prefix, *how, *arguments],
             env={**os.environ, "SAID": "said", "PYTHONPATH": str(tmp_path)},
             cwd=tmp_path,
             umask=0o27,
@@ -43,11 +46,12 @@ def begin(tmp_path: Path) -> Any:
     return begin
 
 
-@pytest.mark.parametrize("how", ["read", "leave", "fail", "die", "nothing"])
-def test_a_forked_process_ends_as_python_ends(begin: Any, how: str) -> None:
+@pytest.mark.parametrize("end", ["read", "leave", "fail", "die", "nothing"])
+@pytest.mark.parametrize("how", HOW, ids=["module", "program"])
+def test_a_forked_process_ends_as_python_ends(begin: Any, how: list[str], end: str) -> None:
     ends = []
-    for prefix in ([sys.executable], python()):
-        process = begin(prefix, how, "more")
+    for prefix in ([sys.executable], python(*MODULES)):
+        process = begin(prefix, how, end, "more")
         out, errors = process.communicate("given")
         ends.append((process.returncode, out, errors.splitlines()[-1:]))
     assert ends[0] == ends[1]
@@ -56,8 +60,8 @@ def test_a_forked_process_ends_as_python_ends(begin: Any, how: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_forked_process_is_stopped_as_python_is(begin: Any, number: signal.Signals) -> None:
     ends = []
-    for prefix in ([sys.executable], python()):
-        process = begin(prefix, "stay")
+    for prefix in ([sys.executable], python(*MODULES)):
+        process = begin(prefix, HOW[0], "stay")
         process.stdout.readline()
         process.send_signal(number)
         process.communicate(timeout=60)  # the process itself has ended: nobody has its streams

@@ -62,6 +62,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         runner = job_runner(store, failures_of(store))
         assert runner is not None
         runner.start_s = 0.0
+        runner.chores = [replace(chore, every=0.05) for chore in runner.chores]
         runner.start()
         until(store.jobs.is_served, "the worker")
         with served(store) as http:
