@@ -61,6 +61,7 @@ def test_an_export_without_names_is_used_as_float32_and_that_is_logged(
     assert "as float32" in caplog.text
 
 
+@pytest.mark.weekly
 def test_the_packaged_weights_give_the_vectors_of_the_export(
     minilm: MiniLm, model_dir: Path
 ) -> None:

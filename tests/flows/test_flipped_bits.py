@@ -29,7 +29,7 @@ from tests.flows.opened_store import call, facts, make, opened, read_only, refus
 from tests.flows.random_store import RandomTeam, questions
 from tests.sampling import sampled
 
-FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "4"))
+FLIPS = int(os.environ.get("DAY1_TEST_FLIPS", "2"))
 SEEDS = sampled((0, 1), {0})
 Answers = list[str]
 

@@ -46,7 +46,7 @@ from tests.relevance.generated_tasks import AGENTS, CONTRADICTION, FACTS, TeamTa
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 TASKS: Final = 40
-FEW_TASKS: Final = 10
+FEW_TASKS: Final = 5
 """The first tasks, which each run measures; all of them are measured once a week."""
 BUDGETS: Final = {"7 places": (7, 4_000), "1,200 tokens": (50, 1_200), "4,000 tokens": (50, 4_000)}
 """Places and tokens of the workspace."""

@@ -13,6 +13,7 @@ import pytest
 from day1.settings import Settings
 from tests.relevance.figures import HALVES, WAYS, Groups, Measuring, committed, measuring
 from tests.relevance.written import BRANCHES, memories, questions
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.xdist_group("relevance")
 
@@ -43,7 +44,7 @@ def lost(found: Groups, wanted: Groups) -> list[str]:
     return worse
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", sampled(WAYS, {"hybrid", "fresh", "keyword"}))
 def test_search_is_no_less_relevant_than_committed(way: str, request, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")

@@ -27,7 +27,7 @@ from tests.suites.two_stores import (
     TwoStores,
 )
 
-SAMPLE = 15
+SAMPLE = 6
 """Examples of the first part, which every run tries; the others are tried once a week."""
 
 

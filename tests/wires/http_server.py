@@ -16,9 +16,13 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.forkserver import python
+from tests.sampling import sampled
 from tests.wires.mcp_session import WAIT_S, Session, environment
 
 WIRES = ("stdio", "http")
+STDIO_DAILY = sampled(WIRES, {"stdio"})
+"""For tests whose rule is the same on both wires: the other one is for the run of the week."""
+HTTP_DAILY = sampled(WIRES, {"http"})
 """What a client of a toolset speaks over."""
 _ADDRESS = re.compile(r"(http://[^\s/]+)/review\s")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.wires.http_server import WIRES, HttpServer, HttpSession
+from tests.wires.http_server import HTTP_DAILY, HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 METAL = {"namespace": "project:metal"}
@@ -70,7 +70,7 @@ def found(client: Session, text: str, /, **wanted: Any) -> list[str]:
     return [match["id"] for match in answer["matches"]]
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=HTTP_DAILY)
 def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
         yield both

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.wires.engram_session import LESSON, lesson, served, store
-from tests.wires.http_server import WIRES
+from tests.wires.http_server import STDIO_DAILY
 from tests.wires.mcp_session import Session
 from tests.wires.test_mcp_context_tokens import tokens
 
@@ -18,13 +18,13 @@ memory_consolidate_preview memory_consolidate memory_consolidate_apply memory_in
 """.split()  # noqa: SIM905 - one line for each would hide the order
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def engram(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with served(request.param, tmp_path / "store") as session:
         yield session
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=STDIO_DAILY)
 def calm(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Session]:
@@ -131,7 +131,7 @@ def test_a_vote_that_cannot_be_is_refused(
 
 
 @pytest.mark.line("S4-009")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_the_configuration_is_read_and_never_set(wire: str, tmp_path: Path) -> None:
     key = "sk-" + "k" * 30
     settings = {

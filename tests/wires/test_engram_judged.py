@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.embedding_server import embedding_server
 from tests.wires.engram_session import LESSON, served, store
-from tests.wires.http_server import WIRES, HttpServer, HttpSession
+from tests.wires.http_server import STDIO_DAILY, HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 PLAIN = {
@@ -59,7 +59,7 @@ def about(engram: Session, wood: str, context: str = "Turning") -> str:
 
 
 @pytest.mark.line("S4-004")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_a_score_is_seven_tenths_meaning_and_three_tenths_words(wire: str, tmp_path: Path) -> None:
     """0.8 and 0.4 are 0.68: the 0.4 is made by a scale that follows from what BM25 says."""
     half = "DAY1_SEARCH__BM25_HALF"
@@ -104,7 +104,7 @@ def test_votes_lift_a_memory_and_not_too_far(wire: str, times: int, tmp_path: Pa
 
 
 @pytest.mark.line("S4-002")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 @pytest.mark.parametrize(("cosine", "lessons"), [(0.951, 1), (0.95, 2)])
 def test_a_cosine_of_exactly_0_95_makes_another_lesson(
     wire: str, cosine: float, lessons: int, tmp_path: Path

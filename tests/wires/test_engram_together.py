@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.wires.engram_session import served
-from tests.wires.http_server import WIRES, HttpSession
+from tests.wires.http_server import STDIO_DAILY, HttpSession
 from tests.wires.mcp_session import ROOT, environment
 
 TIMES = 200
@@ -28,7 +28,7 @@ with own as session:
 
 
 @pytest.mark.line("S4-002")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_clients_that_store_the_same_at_once_make_one_row(wire: str, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with served(wire, folder) as engram:

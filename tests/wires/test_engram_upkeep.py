@@ -12,11 +12,11 @@ import pytest
 from tests.fakes.chat_server import MODEL, Answer, ChatServer, document
 from tests.lesson_pairs import DIFFERENT, REPHRASED
 from tests.wires.engram_session import LESSON, lesson, served, store
-from tests.wires.http_server import WIRES
+from tests.wires.http_server import STDIO_DAILY
 from tests.wires.mcp_session import Session
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def engram(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with served(request.param, tmp_path / "store") as session:
         yield session
@@ -115,7 +115,7 @@ def test_insights_name_their_lessons_and_never_feed_on_themselves(engram: Sessio
 
 
 @pytest.mark.line("S4-002")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_only_what_differs_in_wording_is_one_lesson(wire: str, tmp_path: Path) -> None:
     """With the real model: the sixteen pairs stay 32 rows, a full stop makes no second one."""
     with served(wire, tmp_path / "store", "minilm") as session:
@@ -160,7 +160,7 @@ def test_on_a_branch_only_that_branch_is_consolidated_until_it_is_merged(engram:
     assert engram.ok("memory_export")["count"] == 5
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_a_model_that_fails_on_a_group_leaves_the_others_their_recommendations(
     wire: str,
     tmp_path: Path,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine import FOLDER, engine
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, is_place, served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import STDIO_DAILY, HttpServer
 
 KEYS = {"id", "content", "summary", "memory_type", "activation_state", "source", "tags"}
 KEYS |= {"linked_ids", "created_at", "last_accessed"}
@@ -43,7 +43,7 @@ OTHER_PROGRAMS = [
 """Two lines as the program writes them that the format is from."""
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def gwt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GwtSession]:
     with served(request.param, tmp_path / "store") as session:
         yield session

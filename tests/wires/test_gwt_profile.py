@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, is_place, served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import STDIO_DAILY, HttpServer
 
 READINESS = {"status", "checks", "namespace", "embedding", "counts", "broadcast_bus"}
 READINESS |= {"file_sizes", "restored_runtime_items"}
@@ -25,7 +25,7 @@ def fill(gwt: GwtSession) -> None:
 
 
 @pytest.mark.line("S0-018")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_a_profile_counts_and_survives_a_restart(tmp_path: Path, wire: str) -> None:
     folder = tmp_path / "store"
     with served(wire, folder) as gwt:

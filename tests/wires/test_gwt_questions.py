@@ -12,7 +12,7 @@ import pytest
 
 import day1
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import STDIO_DAILY, HttpServer
 
 ROOT = Path(day1.__file__).parents[1]
 PLANNERS = ["auto", "generic", "semantic", "structured", "graph", "hybrid"]
@@ -26,7 +26,7 @@ UPLOAD = "Uploads of Kestrel wait for the lock of a mirror."
 QUESTION = "Why do uploads of Kestrel wait?"
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def gwt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GwtSession]:
     with served(request.param, tmp_path / "store") as session:
         for note in OTHERS:
@@ -325,7 +325,7 @@ bus.SUBSCRIBERS |= {{"asleep": asleep, "broken": broken}}
 """What a server process runs before it serves."""
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_a_broadcast_does_not_wait_for_slow_subscribers(wire: str, tmp_path: Path) -> None:
     released = tmp_path / "released"
     code = SLOW_AND_BROKEN.format(released=str(released))

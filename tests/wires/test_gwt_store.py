@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.wires.gwt_session import GwtSession, served
-from tests.wires.http_server import WIRES
+from tests.wires.http_server import STDIO_DAILY
 
 TYPES = ["semantic", "episodic", "procedural", "working"]
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def gwt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GwtSession]:
     with served(request.param, tmp_path / "store") as session:
         yield session

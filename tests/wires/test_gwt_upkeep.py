@@ -18,7 +18,7 @@ from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.gwt import GWT
 from tests.engine import needs_files
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import STDIO_DAILY, HttpServer
 from tests.wires.mcp_session import Session
 
 REPLACE = {"mode": "replace", "confirm": "RESTORE_REPLACE"}
@@ -35,7 +35,7 @@ DEEDS: dict[str, tuple[str, dict[str, Any]]] = {
 """By string that confirms, the call that needs it."""
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=STDIO_DAILY)
 def gwt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GwtSession]:
     with served(request.param, tmp_path / "store") as session:
         yield session

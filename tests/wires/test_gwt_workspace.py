@@ -14,7 +14,7 @@ import pytest
 
 from day1.settings import Settings
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import HTTP_DAILY, HttpServer
 from tests.wires.mcp_session import Session
 
 GOAL = "Why does the upload retry of Kestrel wait so long?"
@@ -39,7 +39,7 @@ def others(session: GwtSession) -> None:
         session.store(note)
 
 
-@pytest.fixture(params=WIRES)
+@pytest.fixture(params=HTTP_DAILY)
 def gwt(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GwtSession]:
     with served(request.param, tmp_path / "store") as session:
         others(session)
@@ -252,7 +252,7 @@ def test_what_may_not_be_shown_is_gone_from_the_next_broadcast(tmp_path: Path) -
         assert "retry of Kestrel waits" not in said
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", HTTP_DAILY)
 def test_linked_memories_enter_without_a_word_of_the_question(wire: str, tmp_path: Path) -> None:
     model = Settings().embedder.model_dir
     if not model:

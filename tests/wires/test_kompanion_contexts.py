@@ -14,7 +14,7 @@ from tests.engine import needs_files
 from tests.forkserver import python
 from tests.unit.test_kept_content import JSON
 from tests.waiting import until
-from tests.wires.http_server import WIRES, HttpServer, HttpSession
+from tests.wires.http_server import HTTP_DAILY, HttpServer, HttpSession
 from tests.wires.kompanion_client import (
     METAL,
     WOOD,
@@ -37,7 +37,7 @@ def dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=HTTP_DAILY)
 def lasting(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store") as both:
         yield both

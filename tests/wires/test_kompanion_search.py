@@ -11,7 +11,7 @@ import pytest
 
 from tests.forkserver import python
 from tests.waiting import until
-from tests.wires.http_server import WIRES
+from tests.wires.http_server import HTTP_DAILY
 from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model
 from tests.wires.kompanion_client import both as both  # noqa: PLC0414 - a fixture
 from tests.wires.kompanion_client import shared as shared  # noqa: PLC0414 - a fixture
@@ -28,7 +28,7 @@ TEN = [
 OTHERS = [f"Server {n} listens on port {n + 4000} behind a proxy." for n in range(60)]
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=HTTP_DAILY)
 def embedding(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
     with clients(request.param, tmp_path_factory.mktemp("kompanion") / "store", **model()) as both:
         yield both

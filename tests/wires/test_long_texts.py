@@ -11,7 +11,7 @@ import tiktoken
 
 from tests.wires.command_line import CommandLine
 from tests.wires.engram_session import served
-from tests.wires.http_server import WIRES, HttpServer
+from tests.wires.http_server import STDIO_DAILY, HttpServer
 from tests.wires.kompanion_client import clients
 from tests.wires.mcp_session import Session
 
@@ -196,7 +196,7 @@ def test_the_command_line_shows_the_passage_or_the_whole_text(tmp_path: Path) ->
     assert "`day1 show`" in shown.out + shown.err
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_kompanion_answers_the_passage_of_a_long_text(wire: str, tmp_path: Path) -> None:
     with clients(wire, tmp_path / "store") as both:
         text, space = long_text(), {"namespace": "project:keys"}
@@ -212,7 +212,7 @@ def test_kompanion_answers_the_passage_of_a_long_text(wire: str, tmp_path: Path)
 
 
 @pytest.mark.line("S4-003")
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STDIO_DAILY)
 def test_engram_answers_the_passage_of_a_long_lesson(wire: str, tmp_path: Path) -> None:
     with served(wire, tmp_path / "store") as engram:
         lesson = {"context": long_text(), "action": "Rotate them.", "result": "Nothing broke."}

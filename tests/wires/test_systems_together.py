@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.forkserver import python
-from tests.wires.http_server import WIRES, HttpServer, HttpSession
+from tests.wires.http_server import STDIO_DAILY, HttpServer, HttpSession
 from tests.wires.mcp_session import ROOT, Session, environment
 
 SPACE, PROJECT = "project:metal", "metal"
@@ -100,7 +100,7 @@ class Systems:
         return [hit["fact_text"] for hit in hits]
 
 
-@pytest.fixture(scope="module", params=WIRES)
+@pytest.fixture(scope="module", params=STDIO_DAILY)
 def systems(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Systems]:

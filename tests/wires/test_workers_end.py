@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.waiting import until
 from tests.wires.mcp_session import WAIT_S, environment
 from tests.wires.worker_server import EventStream, WorkerServer, is_alive
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", sampled((signal.SIGTERM, signal.SIGINT), {signal.SIGTERM}))
 def test_a_signal_ends_all_workers(tmp_path: Path, sent: signal.Signals) -> None:
     with WorkerServer(tmp_path / "store") as server:
         one, other = server.all_ready()
@@ -69,6 +70,7 @@ def errors_in(log: Path) -> list[str]:
     return [line for line in lines if line.startswith("error: ")]
 
 
+@pytest.mark.weekly
 def test_a_server_that_cannot_start_says_what_one_process_says(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with WorkerServer(folder) as server:
@@ -92,6 +94,7 @@ def test_a_worker_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
         assert server.pids == []
 
 
+@pytest.mark.weekly
 def test_a_worker_that_hangs_delays_the_end_and_is_killed(tmp_path: Path) -> None:
     with WorkerServer(tmp_path / "store", DAY1_HTTP__GRACE_S="0") as server:
         one, other = server.all_ready()
