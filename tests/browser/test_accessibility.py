@@ -97,6 +97,7 @@ def test_axe_finds_nothing_serious(pages: list[str], visiting: Visiting) -> None
     assert not found, json.dumps(found, indent=1)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     "room",
     [

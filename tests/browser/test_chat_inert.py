@@ -100,6 +100,7 @@ def test_hostile_texts_are_shown_and_do_nothing(chat: Chat, hostile: str) -> Non
     assert {name for name, _ in chat.calls} == {"review_show"}
 
 
+@pytest.mark.weekly
 def test_hostile_texts_are_decided_as_they_are(chat: Chat, agent: Session, hostile: str) -> None:
     """What was edited comes back as it was written, to the last character."""
     chat.show("review_show", review_id=hostile)
@@ -119,6 +120,7 @@ def test_hostile_texts_are_decided_as_they_are(chat: Chat, agent: Session, hosti
     assert (made["id"], made["take"], made["value"]) == (row, "value", {"fact_text": edited})
 
 
+@pytest.mark.weekly
 def test_a_plan_of_a_thousand_changes_is_paged_and_merged(chat: Chat, agent: Session) -> None:
     agent.ok("memory_branch_create", branch_name="large", parent_branch="main")
     with opened(agent.folder) as store, store.repo.store.adding("large") as work:

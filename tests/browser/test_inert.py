@@ -128,6 +128,7 @@ def _beside(say: Any, who: dict[str, str]) -> list[str]:
     ]
 
 
+@pytest.mark.weekly
 def test_hostile_addresses_do_nothing(store: Store, chromium: Browser) -> None:
     """Pages that say why there is nothing, and name what was asked for."""
     visit = Visit(chromium, store.server.address, viewport=PHONE)

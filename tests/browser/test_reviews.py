@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Visiting
 from tests.browser.page_visit import Visit
 from tests.browser.review_scene import Scene
+from tests.sampling import sampled
 from tests.wires.http_server import HttpServer
 
 
@@ -29,7 +30,7 @@ def decided(page: Page, row: str, cell: str, how: str) -> None:
     expect(verdict).to_contain_text(f"Decided: {how}")
 
 
-@pytest.mark.parametrize("scripted", [True, False], ids=["mouse", "no-script"])
+@pytest.mark.parametrize("scripted", sampled((True, False), {True}), ids=["mouse", "no-script"])
 def test_a_review_is_done_by_mouse_with_script_and_without(
     scene: Scene, visiting: Visiting, secret: str, scripted: bool
 ) -> None:

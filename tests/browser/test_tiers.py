@@ -7,12 +7,15 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.page_visit import PHONE, Visit
+from tests.sampling import sampled
 from tests.wires.http_server import HttpServer
 
 _numbers = count(1)
 
 
-@pytest.mark.parametrize("options", [{}, {"java_script_enabled": False}, {"viewport": PHONE}])
+@pytest.mark.parametrize(
+    "options", sampled(({}, {"java_script_enabled": False}, {"viewport": PHONE}), [{}])
+)
 def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
     server: HttpServer, boss: str, visiting: Visiting, options: dict[str, object]
 ) -> None:

@@ -226,6 +226,7 @@ def test_a_purge_leaves_no_word_of_a_value_in_any_file(tmp_path: Path) -> None:
     assert holding == []
 
 
+@pytest.mark.weekly
 def test_a_full_disk_refuses_a_value_and_keeps_the_one_before(tmp_path: Path) -> None:
     needs_files()
     text = longest()
@@ -279,6 +280,7 @@ def test_a_killed_write_is_whole_or_not_there(tmp_path: Path, point: str, done: 
         assert got(store) == text
 
 
+@pytest.mark.weekly
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     needs_files()
     folder, text = tmp_path / "store", longest()

@@ -224,6 +224,7 @@ def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: 
     assert words_in(store) == set()
 
 
+@pytest.mark.weekly
 def test_a_redaction_says_whether_its_words_are_purged(store: Path) -> None:
     with opened_at(store) as opened_store:
         row = opened_store.repo.ledger.records(Redaction)[0].row_id
@@ -331,6 +332,7 @@ def test_what_is_written_while_it_is_purged_is_kept(store: Path) -> None:
         assert {"Written in between.", "Written under the lock."} <= set(facts(opened_store))
 
 
+@pytest.mark.weekly
 def test_a_redaction_that_comes_meanwhile_is_masked_and_purged_the_next_time(store: Path) -> None:
     with opened_at(store) as opened_store, opened_at(store) as other:
         row = call(other, "memory_write_fact", fact_text="Also heron4712.")["id"]

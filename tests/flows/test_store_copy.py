@@ -114,6 +114,7 @@ def test_a_store_copied_there_and_back_is_the_same(
             assert differences(one, other, ids, count=20) == []
 
 
+@pytest.mark.weekly
 def test_names_of_255_characters_are_copied_there_and_back(place: str, tmp_path: Path) -> None:
     folder, back = tmp_path / "named", tmp_path / "back"
     named = {"agent_id": "a" * 255, "session_id": "ü" * 255, "task_id": "語" * 255}
@@ -127,6 +128,7 @@ def test_names_of_255_characters_are_copied_there_and_back(place: str, tmp_path:
         assert {name: found[name] for name in named} == named
 
 
+@pytest.mark.weekly
 def test_the_copy_goes_on_as_the_store_would(store: Path, place: str) -> None:
     """What was merged is known to be, and what is held is taken."""
     copy(store, place)
@@ -271,6 +273,7 @@ def test_what_comes_while_it_is_copied_is_copied_too(store: Path, tmp_path: Path
         assert facts(opened_store, "late")[-2:] == ["On a late branch.", "And this waits."]
 
 
+@pytest.mark.weekly
 def test_a_copy_says_that_rows_came_too_late_for_it(store: Path, tmp_path: Path) -> None:
     done = copied_while(
         store, tmp_path / "copy", "replayed", lambda opened_store: write(opened_store, "Late.")
@@ -310,6 +313,7 @@ def test_a_copy_that_was_killed_goes_on_to_the_same_end(
     same(brief, tmp_path / "copy")
 
 
+@pytest.mark.weekly
 def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path: Path) -> None:
     """The copy has pending rows; in the store these and more have been committed meanwhile."""
     copy_to = tmp_path / "copy"
@@ -333,6 +337,7 @@ def _newest(opened_store: OpenStore) -> str:
         return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
 
 
+@pytest.mark.weekly
 def test_two_copies_of_one_store_at_once_do_not_mix(brief: Path, tmp_path: Path) -> None:
     processes = [started(brief, tmp_path / "copy", DAY1_STORE__WAIT_S="60") for _ in range(2)]
     ended = [process.communicate(timeout=120) for process in processes]

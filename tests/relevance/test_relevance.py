@@ -44,7 +44,7 @@ def lost(found: Groups, wanted: Groups) -> list[str]:
     return worse
 
 
-@pytest.mark.parametrize("way", sampled(WAYS, {"hybrid", "fresh", "keyword"}))
+@pytest.mark.parametrize("way", sampled(WAYS, {"hybrid", "keyword"}))
 def test_search_is_no_less_relevant_than_committed(way: str, request, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")

@@ -196,9 +196,7 @@ def says(made: Copies, mark: str) -> set[str]:
     return everything - {"memory_recall_hint"}
 
 
-@pytest.mark.parametrize(
-    "hides", sampled(["redact", "remove", *HIDDEN_BY], {"redact", "remove", "secret"})
-)
+@pytest.mark.parametrize("hides", sampled(["redact", "remove", *HIDDEN_BY], {"redact", "secret"}))
 @pytest.mark.parametrize("earlier", sampled((False, True), {False}))
 @pytest.mark.parametrize("derives", MADE_BY)
 def test_what_was_made_of_a_row_is_hidden_with_it(

@@ -280,6 +280,7 @@ def test_without_a_home_the_store_of_the_project_is_found(client: Client) -> Non
     assert client.tell("prompt", cwd="/", prompt="p") == ""
 
 
+@pytest.mark.weekly
 def test_without_a_store_nothing_is_written(tmp_path: Path) -> None:
     needs_files()
     client = Client(tmp_path)
