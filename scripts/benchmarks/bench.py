@@ -47,13 +47,18 @@ class Sizes:
     backlog: int = 5_000
     """Facts that wait for their vectors."""
     branches: int = 200
+    many_branches: int = 500
+    """Of the store whose calls are compared with those in one of fifty."""
+    agents: int = 1_000
+    """Of a team, each with a branch of its own."""
     seconds: float = 10.0
     """How long five processes write at once."""
     depths: tuple[int, ...] = (1, 10, 100, 1_000)
     """Of branches in chains of forks; the others are compared with the first."""
 
 
-QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 300, 20, 2.0, (1, 4, 12))
+QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 300, 20, 100, 40, 2.0, (1, 4, 12))
+FULL = replace(Sizes(), many_branches=5_000)
 
 
 @dataclass(frozen=True, slots=True)
