@@ -14,6 +14,7 @@ from tests import documented_users, engine, servers
 settings.register_profile("day1", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("day1")
 
+_UNIT = Path(__file__).parent / "unit"
 _WEEKLY = "once a week: scripts/weekly runs it"
 
 
@@ -31,8 +32,10 @@ def pytest_collection_modifyitems(
 ) -> Generator[None]:
     """Leave out what runs once a week; run tests that share a module's fixture in one process.
 
-    Else each of the processes would make the fixture, which is often a server.
+    Else each of the processes would make the fixture, which is often a server. Unit tests come last:
+    they are quick, so that all processes end at the same time.
     """
+    items.sort(key=lambda item: _UNIT in item.path.parents)
     skipped = pytest.mark.skip(reason=_WEEKLY)
     for item in items:
         if item.get_closest_marker("weekly") and "DAY1_TEST_WEEKLY" not in os.environ:
