@@ -13,7 +13,7 @@ import pytest
 import day1
 from day1 import types
 from day1.call.operation import Operation
-from day1.interfaces.python.finding import tool_of
+from day1.toolsets.finding import tool_of
 from day1.toolsets.over_http import TOOLSETS
 
 OWNERS = (day1.Memory, day1.Branch, day1.Past, day1.Preview, day1.Merge, day1.Held, day1.Review)

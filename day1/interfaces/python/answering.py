@@ -16,10 +16,10 @@ from day1.interfaces.heads import spaced
 from day1.interfaces.open_store import OpenStore
 from day1.interfaces.python.answers import reworded
 from day1.interfaces.python.calls import Who
-from day1.interfaces.python.finding import tool_of
 from day1.interfaces.python.repeating import repeatable
 from day1.interfaces.python.wording import call_of
 from day1.services.access.caller import Caller
+from day1.toolsets.finding import tool_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from day1.errors import (
 )
 from day1.interfaces.python.answers import reworded
 from day1.interfaces.python.calls import Who
-from day1.interfaces.python.finding import tool_of
 from day1.interfaces.python.lifetime import Lifetime
 from day1.interfaces.python.repeating import repeatable
 from day1.interfaces.python.server_errors import error_of
 from day1.interfaces.python.wording import from_http
+from day1.toolsets.finding import tool_of
 
 _TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
 """Seconds that a call may take."""
