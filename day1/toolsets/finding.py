@@ -47,7 +47,7 @@ _ELSEWHERE: Final = {
         "review_show",
     ),
 }
-"""Toolset -> its operations that methods call; operations that are not listed are in `core`."""
+"""Toolset -> those of its operations that are found there at once; others are looked for."""
 _TOOLSET_BY_NAME: Final = {name: toolset for toolset, names in _ELSEWHERE.items() for name in names}
 
 
@@ -58,8 +58,10 @@ def tool_of(operation: str) -> Tool:
     Raises:
         UnknownTool: there is none.
     """
-    toolset = _toolset(_TOOLSET_BY_NAME.get(operation, "core"))
-    tool = toolset.tools.get(operation)
+    listed_toolset = _TOOLSET_BY_NAME.get(operation)
+    likely_toolsets = ("core", "review") if listed_toolset is None else (listed_toolset,)
+    found_tools = (_toolset(name).tools.get(operation) for name in likely_toolsets)
+    tool = next(filter(None, found_tools), None)
     if tool is None:
         from day1.toolsets.over_http import TOOLSETS  # noqa: PLC0415 - it takes long to import
 

@@ -158,6 +158,12 @@ def test_the_finder_knows_where_each_operation_is() -> None:
     assert tool_of("rows_apply").toolset.name == "library"
 
 
+def test_the_finder_finds_what_the_registry_means_by_a_name() -> None:
+    """A command calls an operation by its bare name, as MCP does."""
+    for name, tool in TOOLSETS.tools.items():
+        assert tool_of(name) is tool
+
+
 def public() -> Iterator[tuple[str, Any]]:
     for name in set(day1.__all__) - {"Day1Error", "connect", "aconnect"}:
         found = getattr(day1, name)

@@ -174,7 +174,7 @@ class Session:
 
         `watch` is two functions: one reports the progress, the other says whether to stop.
         """
-        from day1.toolsets import TOOLSETS
+        from day1.toolsets.finding import tool_of
 
         non_null_arguments = {name: value for name, value in arguments.items() if value is not None}
         context = self.context(create=create)
@@ -182,7 +182,7 @@ class Session:
             context = replace(context, say=command_of)
         if watch is not None:
             context = replace(context, progress=watch[0], stopped=watch[1])
-        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, non_null_arguments)
+        answer: dict[str, Any] = tool_of(tool).call(context, non_null_arguments)
         return answer
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
