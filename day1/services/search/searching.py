@@ -7,7 +7,7 @@
 The index finds texts of all branches; SQL decides which rows have them in the searched state
 (`views`). Up to `exact_rows` visible rows, the vectors of exactly these rows are compared. With
 more, the nearest texts of all branches are found, more and more until enough are visible:
-approximately if this process can, else by comparing all; if still too few, all visible rows.
+approximately: by Chroma, else by their signs; if still too few, all visible rows.
 """
 
 from __future__ import annotations
