@@ -6,8 +6,8 @@
 
 The index finds texts of all branches; SQL decides which rows have them in the searched state
 (`views`). Up to `exact_rows` visible rows, the vectors of exactly these rows are compared. With
-more, the nearest texts of all branches are found, more and more until enough are visible:
-approximately: by Chroma, else by their signs; if still too few, all visible rows.
+more, the nearest texts of all branches are found, by Chroma or by the signs of vectors, more and
+more until enough are visible; if still too few, the vectors of all visible rows are compared.
 """
 
 from __future__ import annotations
