@@ -1,12 +1,16 @@
 """All connections of a process share the memory for pages of a store."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
 
+from day1.adapters.versioned.doltlite import connections as doltlite_connections
 from day1.adapters.versioned.doltlite.connections import PageCaches
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from tests.flows.opened_store import call, facts, write
+from tests.flows.random_store import opened_at
 from tests.suites.memory import Clock
 
 
@@ -77,3 +81,17 @@ def test_the_connections_of_a_store_share_its_setting(tmp_path: Any) -> None:
 
 def cache_kib(connection: Any) -> int:
     return -int(connection.exec_driver_sql("PRAGMA cache_size").scalar_one())
+
+
+def test_the_longest_unused_branches_are_closed_when_too_many_connections_are_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doltlite_connections, "_CONNECTIONS", 6)
+    with opened_at(tmp_path / "store", create=True) as store:
+        connections: Any = cast("Any", store.repo.store)._connections
+        for number in range(12):
+            call(store, "memory_branch_create", branch_name=f"b{number}")
+            write(store, f"Number {number}.", branch=f"b{number}")
+            assert len(connections._caches) <= 7
+        assert [facts(store, f"b{number}") for number in (0, 11)] == [["Number 0."], ["Number 11."]]
+        assert len(connections._caches) <= 7

@@ -22,7 +22,7 @@ MOST = {
     "write over HTTP": 10,
     "search": 6,
     "first search after a write": 11,
-    "branch create": 27,
+    "branch create": 26,
     "merge of 20 rows": 47,
     "branch list": 10,
     "status": 15,

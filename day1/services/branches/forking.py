@@ -70,9 +70,7 @@ def fork(
     locked_names = (branch.name, branch.id) if repo.of_request else (branch.name,)
     with repo.ledger.open_intent(intent_kind, intent, branch.created_at, locked_names):
         # Nobody else has an intent with this name, so no branch gets it meanwhile.
-        branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
-        branch_fields |= {"description": branch.description, "began_at": branch.began_at}
-        earlier_branch = made_by(repo.ledger, Branch, branch.id, **branch_fields)
+        earlier_branch = _made_before(repo, branch) if repo.of_request else None
         if earlier_branch is not None:
             return earlier_branch
         check_free(repo, branch.name)
@@ -86,6 +84,17 @@ def fork(
             _record(repo, branch, records)
         repo.point("fork.after_ledger")
     return branch
+
+
+def _made_before(repo: Repository, branch: Branch) -> Branch | None:
+    """Find the branch that the same request made before.
+
+    Raises:
+        RequestReused: the request made another branch.
+    """
+    branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
+    branch_fields |= {"description": branch.description, "began_at": branch.began_at}
+    return made_by(repo.ledger, Branch, branch.id, **branch_fields)
 
 
 def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:

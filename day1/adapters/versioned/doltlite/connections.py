@@ -49,6 +49,9 @@ _STATES = 128
 A connection has 0.1 MB until it reads many rows, then at most what `PageCaches` lets it keep. To
 open one takes 3 to 10 ms, so what goes through all branches several times keeps them open.
 """
+_CONNECTIONS = 256
+"""Number of connections above which the longest unused branch or commit is closed: each takes a
+file of the process, which may have 1,024 in many systems."""
 CACHE_MB = 192
 """MB of pages that all connections of a process keep together, unless a setting says otherwise."""
 _MOST_KIB = 16_384
@@ -92,6 +95,10 @@ class PageCaches:
         self._total_kib = total_kib
         self._kib_by_connection = WeakKeyDictionary[driver.Connection, int]()
         self._guard = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+        return len(self._kib_by_connection)
 
     def limit(self, connection: driver.Connection) -> None:
         """Let a connection keep an equal part, or what is free if that is less."""
@@ -168,8 +175,11 @@ class DoltLiteConnections(Connections):
         with self._guard:
             engine = self._engines.pop((what, name), None) or self._create(what, name)
             self._engines[what, name] = engine
+            has_too_many = len(self._engines) > _STATES or len(self._caches) > _CONNECTIONS
             evicted_engine = (
-                self._engines.popitem(last=False)[1] if len(self._engines) > _STATES else None
+                self._engines.popitem(last=False)[1]
+                if has_too_many and len(self._engines) > 1
+                else None
             )
         if evicted_engine is not None:
             evicted_engine.dispose()
