@@ -67,7 +67,7 @@ def test_import_into_an_empty_store_and_export_again_is_byte_identical(memory, o
 
 
 def test_secrets_leave_only_where_it_is_said_and_come_back_as_secrets(memory, other):
-    memory.add_fact("main", "fact_a", fact_text="The PIN is 4711.", sensitivity="secret")
+    memory.add_fact("main", "fact_a", fact_text="The PIN is plover.", sensitivity="secret")
     memory.add_fact("main", "fact_b", fact_text="Plain.")
     memory.update_fact("main", "fact_a", fact_text="The PIN is 4712.")
     memory.fork("side", "main")
@@ -91,7 +91,7 @@ def test_secrets_leave_only_where_it_is_said_and_come_back_as_secrets(memory, ot
 
 @pytest.mark.parametrize("hidden", [{"sensitivity": "secret"}, {"expires_at": 1}])
 def test_a_held_item_tells_nothing_of_a_hidden_row_that_the_branch_removed(memory, other, hidden):
-    memory.add_fact("main", "fact_a", fact_text="The PIN is 4711.")
+    memory.add_fact("main", "fact_a", fact_text="The PIN is plover.")
     memory.fork("side", "main")
     memory.remove("side", "fact_a")
     memory.update_fact("main", "fact_a", **hidden)
@@ -99,11 +99,11 @@ def test_a_held_item_tells_nothing_of_a_hidden_row_that_the_branch_removed(memor
     (item,) = memory.rows(HELD, "side")
     shown = memory.repo.shown(Ref(branch="side"))
     for exported in (b"".join(export_branch(memory.store, shown)), memory.export_all()):
-        assert b"4711" not in exported
+        assert b"plover" not in exported
         assert str(item["id"]).encode() not in exported
     other.take_own(exported.splitlines(keepends=True))
     with_secrets = b"".join(export_branch(memory.store, shown, with_secrets=True))
-    assert (b"4711" in with_secrets) == ("sensitivity" in hidden)
+    assert (b"plover" in with_secrets) == ("sensitivity" in hidden)
     memory.decide("side", "fact_a", "*", "keep")
     assert len(memory.rows(HELD, "side")) == 2
     exported = b"".join(export_branch(memory.store, shown))

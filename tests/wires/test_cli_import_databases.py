@@ -116,7 +116,7 @@ def test_what_is_sensitive_comes_only_when_it_is_asked_for(cli: CommandLine) -> 
     assert cli.json("import", "claude-mem", "--all-projects", "--dry-run")["observations"] == 3
     done = cli.json("import", "claude-mem")
     rows = texts(cli, done["branch"])
-    assert not any("4711" in text for text in rows)
+    assert not any("plover" in text for text in rows)
     fact = rows["Gateway: It waits 30 seconds."]
     assert (fact["category"], fact["happened_at"]) == (
         "discovery",

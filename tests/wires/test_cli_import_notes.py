@@ -107,7 +107,7 @@ def test_a_mangled_file_is_refused_with_its_line_before_anything_is_written(
 
 def test_hostile_notes_do_no_harm(cli: CommandLine, tmp_path: Path) -> None:
     folder = claude_code(cli)
-    secret = note(tmp_path / "outside", "secret.md", "The key of the safe is 4711.\n")
+    secret = note(tmp_path / "outside", "secret.md", "The key of the safe is plover.\n")
     (folder / "innocent.md").symlink_to(secret)
     os.mkfifo(folder / "pipe.md")
     note(folder, "long.md", "x" * 40_000)
@@ -115,7 +115,7 @@ def test_hostile_notes_do_no_harm(cli: CommandLine, tmp_path: Path) -> None:
     note(folder, "deep.md", "[[" * 5_000 + "- " * 5_000)
     done = cli.json("import", "claude-code")
     found = texts(cli, done["branch"])
-    assert not any("4711" in text for text in found)
+    assert not any("plover" in text for text in found)
     assert done["left_out"]["links that lead out of the folder"] == [str(folder / "innocent.md")]
     long = sorted(text for text in found if "xxx" in text)
     assert len(long) == 2

@@ -264,9 +264,9 @@ def _token(client: ComposeClient, scope: str) -> str:
 
 
 def test_a_secret_item_is_shown_to_its_owner_alone(client: ComposeClient) -> None:
-    fact_id = remember(client, "The door opens with 4711.", metadata={"sensitivity": "secret"})
+    fact_id = remember(client, "The door opens with plover.", metadata={"sensitivity": "secret"})
     item = get(client, fact_id)
-    assert item["content"] == "The door opens with 4711."
+    assert item["content"] == "The door opens with plover."
     assert "vectorId" not in item
     assert client.ok("graph_search", query="door", **OF) == []
     client.refused(404, "items_get", id=fact_id, agentWallet="0xb2")

@@ -171,10 +171,10 @@ def test_what_memory_gave_is_not_remembered(client: ComposeClient) -> None:
 
 def test_a_secret_fact_is_kept_and_listed_nowhere(client: ComposeClient) -> None:
     secret = {"metadata": {"sensitivity": "secret"}}
-    first = remember(client, "The door opens with 4711.", **secret)["memory"]
-    assert remember(client, "The door opens with 4711.", **secret)["memory"] == first
+    first = remember(client, "The door opens with plover.", **secret)["memory"]
+    assert remember(client, "The door opens with plover.", **secret)["memory"] == first
     assert client.ok("list", agentWallet=WALLET) == []
-    assert remember(client, "The door opens with 4711.")["memory"]["id"] != first["id"]
+    assert remember(client, "The door opens with plover.")["memory"]["id"] != first["id"]
 
 
 def test_concurrent_facts_of_one_key_leave_one_active(client: ComposeClient) -> None:

@@ -157,7 +157,7 @@ def test_indexing_can_also_fill_the_working_session(client: ComposeClient) -> No
 
 
 def test_what_is_redacted_is_nowhere(client: ComposeClient) -> None:
-    said = [SAID[0], {"role": "user", "content": "The vault opens with 4711."}]
+    said = [SAID[0], {"role": "user", "content": "The vault opens with plover."}]
     vault = {"sessionId": "vault", "threadId": "vault"}  # rows are redacted on every branch
     store(client, said, summary="About a vault.", **vault)
     row_id = client.day1("memory_search_messages", query="vault opens")["result"][0]["message_id"]

@@ -149,7 +149,7 @@ def test_a_removed_message_does_not_come_back_by_a_repeat(client: ComposeClient)
 
 
 def test_a_redacted_turn_can_be_repeated_and_stays_hidden(client: ComposeClient) -> None:
-    said = [SAID[0], {"role": "assistant", "content": "The vault opens with 4711."}]
+    said = [SAID[0], {"role": "assistant", "content": "The vault opens with plover."}]
     thread = {"threadId": "vault", "messages": said}  # the row is redacted on every branch
     turn(client, **thread)
     hits = client.day1("memory_search_messages", query="vault opens")["result"]

@@ -159,7 +159,7 @@ def test_a_remembered_fact_waits_for_its_vector(client: ComposeClient) -> None:
     answer = client.ok("remember", content="Ann sails.", **OF)
     assert answer["vectorSaved"]
     assert answer["vectorId"] == answer["memory"]["id"]
-    secret = client.ok("remember", content="4711", metadata={"sensitivity": "secret"}, **OF)
+    secret = client.ok("remember", content="plover", metadata={"sensitivity": "secret"}, **OF)
     assert not secret["vectorSaved"]
     assert "vectorId" not in secret
 

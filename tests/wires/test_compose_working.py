@@ -200,7 +200,7 @@ def test_a_session_ends_a_day_after_the_last_write(store: OpenStore) -> None:
         assert again["createdAt"] > first["createdAt"]
 
 
-SECRET = "The door opens with 4711."
+SECRET = "The door opens with plover."
 
 
 def test_what_is_redacted_leaves_the_working_session_and_the_ledger(
@@ -219,10 +219,10 @@ def test_what_is_redacted_leaves_the_working_session_and_the_ledger(
         assert SECRET not in json.dumps(read(client))
         assert read(client)["workingMemory"]["context"] == ["Know: [redacted]", "assistant: Noted."]
     store.close()
-    assert "4711" not in str(ledger_rows(tmp_path / "store"))
+    assert "plover" not in str(ledger_rows(tmp_path / "store"))
     files = {path.name: path.read_bytes() for path in (tmp_path / "store").glob("ledger.db*")}
     assert ("ledger.db" in files) == (engine() == FOLDER)
-    assert [name for name, content in files.items() if b"4711" in content] == []
+    assert [name for name, content in files.items() if b"plover" in content] == []
 
 
 def test_a_removed_message_leaves_the_working_session(client: ComposeClient) -> None:

@@ -292,19 +292,19 @@ def test_an_agents_question_stands_beside_the_goal_of_its_task(tmp_path: Path) -
 
 
 def test_redacting_cleans_the_goal_and_the_question_that_quote_a_memory(tmp_path: Path) -> None:
-    folder, said = tmp_path / "store", 'The "PIN" of Ada\nis 4711 exactly, and no other.'
+    folder, said = tmp_path / "store", 'The "PIN" of Ada\nis plover exactly, and no other.'
     with GwtSession(folder, toolsets="core,review,gwt", DAY1_EMBEDDER__KIND="none") as session:
         row_id = session.ok("memory_write_fact", fact_text=said)["id"]
         session.ok("gwt_set_goal", description=f"Check this: {said}")
         session.ok("gwt_attend", question=f"Is it true? {said}")
-        assert "4711" in str(session.ok("gwt_trace_explain"))
+        assert "plover" in str(session.ok("gwt_trace_explain"))
         session.ok("memory_redact", id=row_id, confirm=row_id)
         shown = str(session.ok("gwt_inspect", target="goals")) + str(
             session.ok("gwt_trace_explain")
         )
-        assert "4711" not in shown
-        assert "4711" not in str(session.ok("gwt_broadcast"))
-    assert b"4711" not in (folder / "ledger.db").read_bytes()
+        assert "plover" not in shown
+        assert "plover" not in str(session.ok("gwt_broadcast"))
+    assert b"plover" not in (folder / "ledger.db").read_bytes()
 
 
 SLOW_AND_BROKEN = """

@@ -207,9 +207,9 @@ def test_saving_an_expired_key_again_brings_it_back(both: Both) -> None:
 @pytest.mark.parametrize(
     ("wire", "said"),
     [
-        ("stdio", {"content": {"note": "the vault PIN is 4711"}, "sensitivity": "secret"}),
-        ("http", {"content": {"note": "the vault PIN is 4711", "sensitivity": "secret"}}),
-        ("http", {"content": "the vault PIN is 4711", "tags": ["secret"]}),
+        ("stdio", {"content": {"note": "the vault PIN is plover"}, "sensitivity": "secret"}),
+        ("http", {"content": {"note": "the vault PIN is plover", "sensitivity": "secret"}}),
+        ("http", {"content": "the vault PIN is plover", "tags": ["secret"]}),
     ],
     ids=["argument", "content", "tag"],
 )
@@ -220,11 +220,11 @@ def test_a_secret_is_told_by_its_own_space_alone(
     folder = tmp_path / "store"
     with clients(wire, folder, **model()) as (own, day1):
         own.ok("save_context", **METAL, key="vault", **said)
-        items = [{"id": "m", "text": "4711 it is", "metadata": {"sensitivity": "secret"}}]
+        items = [{"id": "m", "text": "plover it is", "metadata": {"sensitivity": "secret"}}]
         own.ok("upsert_memory", **METAL, items=items)
         own.ok("upsert_memory", **METAL, items=[{"text": "roses need water"}])
         assert contents(own, **METAL, key="vault") == [said["content"]]
-        assert "m" not in found(own, "4711 it is")
+        assert "m" not in found(own, "plover it is")
         assert own.ok("warm_cache", **METAL)["queued"] == 0
         assert own.ok("sync_semantic", **METAL) | {"written": 0} == {
             "processed": 0,
@@ -232,8 +232,8 @@ def test_a_secret_is_told_by_its_own_space_alone(
             "written": 0,
         }
         for answer in (
-            own.ok("search_memory", **METAL, query={"text": "vault PIN 4711"}),
-            day1.ok("memory_search", query="vault PIN 4711", types=["fact", "observation"]),
+            own.ok("search_memory", **METAL, query={"text": "vault PIN plover"}),
+            day1.ok("memory_search", query="vault PIN plover", types=["fact", "observation"]),
             day1.ok("memory_list", type="observation"),
             day1.ok("memory_list", type="fact"),
             day1.ok("memory_timeline"),
@@ -241,7 +241,7 @@ def test_a_secret_is_told_by_its_own_space_alone(
                 "knowledge_bundle_create", name="b", source_branch="main", only_verified=False
             ),
         ):
-            assert "4711" not in dumped(answer)
+            assert "plover" not in dumped(answer)
         assert bundle["fact_count"] == 1
     for name, export in (("all", ["export", "-o"]), ("bundle", ["bundle", "export", bundle["id"]])):
         file = tmp_path / f"{name}.jsonl"
@@ -249,7 +249,7 @@ def test_a_secret_is_told_by_its_own_space_alone(
         subprocess.run(line, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
         assert "roses need water" in file.read_text()
     holding = sorted(
-        file.name for file in tmp_path.rglob("*") if file.is_file() and b"4711" in file.read_bytes()
+        file.name for file in tmp_path.rglob("*") if file.is_file() and b"plover" in file.read_bytes()
     )
     assert all(name.startswith("memory.db") for name in holding), holding
     assert holding, "it is in memory.db"

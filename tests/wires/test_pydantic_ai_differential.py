@@ -232,6 +232,7 @@ class Primitives:
     def __init__(self, store: ConversationStore) -> None:
         self.store = store
         self.added = self.revision = 0
+        self.has_deleted = False
 
     async def outcome(self, step: tuple[Any, ...]) -> Any:
         """What a call answers, or how it is refused."""
@@ -261,11 +262,12 @@ class Primitives:
             for number in numbers
         ]
         last = max(numbers, default=self.added - 1)
+        has_last = last >= 0 and not self.has_deleted
         record = ConversationRecord(
             conversation_id=of,
-            head_id=None if head is None or (head == -1 and last < 0)
+            head_id=None if head is None or (head == -1 and not has_last)
             else ENTRIES[last if head == -1 else head],
-            branches=[ENTRIES[last]] if last >= 0 else [],
+            branches=[ENTRIES[last]] if has_last else [],
             scope=scope,
             revision=str(self.revision),
             updated_at=THEN,
@@ -279,8 +281,8 @@ class Primitives:
         await self.store.delete_record(
             of, expected_revision=await self._present(of, is_known) or "none"
         )
-        # Of entries that are gone no other one follows.
-        self.added = len(ENTRIES)
+        # Of entries that are gone no other one follows, and no record names them.
+        self.added, self.has_deleted = len(ENTRIES), True
         return await self.store.read_record(of)
 
     async def _history(self, head: int | None, limit: int | None) -> Any:

@@ -39,7 +39,7 @@ def claude_mem(cli: CommandLine) -> Path:
         facts = json.dumps(["It waits 30 seconds.", "It retries twice."])
         project = cli.folder.name
         there.execute(OBSERVE, (project, "discovery", "Gateway", facts, "Found in the log."))
-        there.execute(OBSERVE, (project, "sensitive", "Safe", "[]", "Its key is 4711."))
+        there.execute(OBSERVE, (project, "sensitive", "Safe", "[]", "Its key is plover."))
         there.execute(OBSERVE, ("elsewhere", "change", "Other", "[]", "Elsewhere."))
         there.execute(
             "INSERT INTO session_summaries (memory_session_id, project, request, next_steps, "

@@ -117,7 +117,7 @@ def test_an_export_has_what_the_caller_sees_and_nothing_hidden(bench: Bench) -> 
     store(bench, "Herons fish.", space="project:x")
     store(bench, "Storks nest.")
     store(bench, "Swans swim.", expires_at=bench.now + 101)
-    secret = store(bench, "The PIN is 4711.")
+    secret = store(bench, "The PIN is plover.")
     redacted = store(bench, "[redacted]")
     with bench.store.changing(MAIN) as work:
         work.change(FACT, secret, {"sensitivity": "secret"})
@@ -218,10 +218,10 @@ def test_an_id_that_another_text_has_is_not_taken(bench: Bench) -> None:
 def test_what_is_over_or_was_redacted_does_not_come_in(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mask = Mask(hashes=frozenset({content_hash("The PIN is 4711.")}))
+    mask = Mask(hashes=frozenset({content_hash("The PIN is plover.")}))
     monkeypatch.setattr(bench.repo.ledger, "mask", lambda: mask)
     lines = [
-        {"content": "The PIN is 4711."},
+        {"content": "The PIN is plover."},
         {"content": "Herons fish.", "expires_at": show(bench.now)},
         {"content": "Storks nest.", "valid_until": show(bench.now + 100)},
         {"content": "Swans swim.", "expires_at": show(bench.now + 101)},

@@ -46,7 +46,7 @@ def searching(bench: Bench) -> Searching:
     searching.fact("b", "The mill.", detail='{"via":"gwt","source":"notes"}')
     searching.observation("c", "The mill.", observation_type="working")
     searching.observation("d", "The mill.", source="tool")
-    searching.fact("secret", "The PIN is 4711.", sensitivity="secret")
+    searching.fact("secret", "The PIN is plover.", sensitivity="secret")
     searching.fact("gone", "[redacted]", content_hash=REDACTED_HASH)
     noted(searching, Mind(buffer=(Place("fact_a", 1), Place("fact_secret", 1), Place("fact_x", 1))))
     return searching

@@ -22,7 +22,7 @@ from tests.flows.git_repository import GitRepository
 from tests.unit.sources.imported_rows import rows_of, text_of
 from tests.wires import tool_databases as databases
 
-SECRET = "The key of the safe is 4711."
+SECRET = "The key of the safe is plover."
 NAMES = (
     "MEMORY.md",
     "memory_summary.md",
@@ -138,7 +138,7 @@ def test_a_strangers_folder_leads_to_nothing_outside(
         rows = {}
     else:
         assert source.left_out
-    assert not any("4711" in text_of(row) for row in rows.values())
+    assert not any("plover" in text_of(row) for row in rows.values())
     assert [path for path in opened if "/outside" in path or path == "/dev/zero"] == []
 
 
