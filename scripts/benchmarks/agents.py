@@ -12,7 +12,9 @@ from benchmarks import workers
 from benchmarks.bench import Bench
 from benchmarks.report import Row, milliseconds, percentile, quotient
 from day1.app.background import background_worker
+from day1.interfaces.heads import ProcessHead
 from day1.interfaces.open_store import OpenStore
+from day1.model.branches.branch import MAIN
 from day1.services.access.caller import Caller
 from day1.toolsets import TOOLSETS
 
@@ -175,7 +177,9 @@ def _many_branches(bench: Bench) -> Iterator[Row]:
             return quotient(name, many_s, few_s, limit, f"that among {_FEW_BRANCHES}")
 
         def switch(store: OpenStore, number: int) -> None:
-            _call(store, "memory_branch_switch", branch_name=f"b{number % _FEW_BRANCHES}")
+            caller = Caller(head=ProcessHead(store.repo, MAIN))
+            branch = f"b{number % _FEW_BRANCHES}"
+            _call(store, "memory_branch_switch", caller, branch_name=branch)
 
         def write(store: OpenStore, number: int) -> None:
             _call(store, "memory_write_fact", fact_text=f"Number {number}.", branch="b7")
@@ -199,5 +203,5 @@ def _merge(store: OpenStore, source: str, target: str) -> None:
     _call(store, "memory_branch_merge", source_branch=source, target_branch=target, strategy="auto")
 
 
-def _call(store: OpenStore, tool: str, **arguments: Any) -> Any:
-    return _TOOLS[tool].call(store.context(Caller()), arguments)
+def _call(store: OpenStore, tool: str, caller: Caller | None = None, **arguments: Any) -> Any:
+    return _TOOLS[tool].call(store.context(caller or Caller()), arguments)
