@@ -89,7 +89,11 @@ esac
     [
         (("start", "--once"), "", "scripts/story.py --once"),
         (("start",), "", "scripts/story.py"),
-        (("test", "-k", "once"), "[test]", "-m pytest -n 1 --dist loadgroup --no-loadscope-reorder -k once"),
+        (
+            ("test", "-k", "once"),
+            "[test]",
+            "-m pytest -n 1 --dist loadgroup --no-loadscope-reorder -k once",
+        ),
     ],
 )
 def test_a_fresh_clone_installs_what_the_script_needs_and_hands_on_its_arguments(

@@ -249,7 +249,9 @@ def test_a_secret_is_told_by_its_own_space_alone(
         subprocess.run(line, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
         assert "roses need water" in file.read_text()
     holding = sorted(
-        file.name for file in tmp_path.rglob("*") if file.is_file() and b"plover" in file.read_bytes()
+        file.name
+        for file in tmp_path.rglob("*")
+        if file.is_file() and b"plover" in file.read_bytes()
     )
     assert all(name.startswith("memory.db") for name in holding), holding
     assert holding, "it is in memory.db"
