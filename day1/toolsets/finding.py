@@ -1,4 +1,4 @@
-"""Find the tool of an operation, loading no other toolset than its own."""
+"""Find the tool of an operation, loading as few toolsets as possible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ELSEWHERE: Final = {
         "review_show",
     ),
 }
-"""Toolset -> those of its operations that are found there at once; others are looked for."""
+"""The operations whose toolset is known; `tool_of` looks for others in several toolsets."""
 _TOOLSET_BY_NAME: Final = {name: toolset for toolset, names in _ELSEWHERE.items() for name in names}
 
 

@@ -23,7 +23,8 @@ import numpy as np
 
 from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
-from day1.adapters.index.space_snapshot import Integers, top
+from day1.adapters.index.sign_bits import Integers
+from day1.adapters.index.space_snapshot import top
 from day1.adapters.index.vector_space import VectorSpace
 from day1.errors import Day1Error
 from day1.model.rows.kind import KINDS, Kind

@@ -19,7 +19,7 @@ import numpy as np
 from day1.adapters.index.chroma import Neighbours
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
-from day1.adapters.index.space_snapshot import Integers
+from day1.adapters.index.sign_bits import Integers
 from day1.adapters.index.vector_space import VectorSpace
 from day1.model.rows.kind import KINDS, Kind
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from day1.adapters.index.sign_bits import SignBits
+from day1.adapters.index.sign_bits import Integers, Matrix, SignBits
 from day1.ports.index import TextId
 
 if TYPE_CHECKING:  # a name for what numpy gives
     from day1.ports.index import Vector
 
-Integers = NDArray[np.int64]
-Matrix = NDArray[np.float32]
 _Scores = tuple[Integers, NDArray[np.float32]]
 
 _ROWS_AT_ONCE = 512

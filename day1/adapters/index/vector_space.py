@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
-from day1.adapters.index.sign_bits import SignBits
-from day1.adapters.index.space_snapshot import Integers, Matrix, SpaceSnapshot
+from day1.adapters.index.sign_bits import Integers, Matrix, SignBits
+from day1.adapters.index.space_snapshot import SpaceSnapshot
 from day1.adapters.index.vector_checksums import VectorChecksums, are_in_order, put
 from day1.model.values.ids import short_hash
 from day1.ports.index import TextId

@@ -244,7 +244,7 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
 
 
 def _record(repo: Repository, redaction: Redaction, texts: Collection[str]) -> None:
-    """Do as `record_redaction`; finding the texts opens every branch several times."""
+    """Write a redaction whose texts are known: finding them opens every branch several times."""
     with repo.ledger.transaction():
         for record in _quoting(repo, redaction, texts):
             put(repo.ledger, record)
