@@ -49,12 +49,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-@pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=sampled(((250, 6, 8), (600, 8, 12)), {(250, 6, 8)}))
+def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which all has happened; only read."""
     folder = tmp_path_factory.mktemp("lived") / "store"
     with opened_at(folder, create=True) as opened_store:
-        RandomTeam(opened_store).work(facts=250, branches=6, merges=8)
+        RandomTeam(opened_store).work(*request.param)
     return folder
 
 
@@ -90,7 +90,7 @@ def test_a_copy_is_the_same_memory(lived: Path, place: str) -> None:
     assert done["tags"] >= 3
     assert sum(branch["pending"] for branch in done["branches"]) >= 12
     assert not done["source_moved"]
-    same(lived, place, count=40)
+    same(lived, place, count=100)
     again = run(lived, place)
     assert again.returncode == 1
     assert json.loads(again.stderr.splitlines()[-1])["error"]["code"] == "conflict"
