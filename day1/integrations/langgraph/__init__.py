@@ -7,9 +7,10 @@ except ImportError as exc:
         "day1.integrations.langgraph needs LangGraph's base package: pip install 'day1[langgraph]'"
     ) from exc
 
+from day1.integrations.langgraph.runs import Parallel, per_thread
 from day1.integrations.langgraph.stamping import Stamped, forked, stamped
-from day1.integrations.langgraph.store import Day1Store, per_thread
+from day1.integrations.langgraph.store import Day1Store
 
-__all__ = ["Day1Store", "Stamped", "forked", "per_thread", "stamped"]
+__all__ = ["Day1Store", "Parallel", "Stamped", "forked", "per_thread", "stamped"]
 
 del _needed

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -43,33 +40,19 @@ from day1.integrations.langgraph.operations import (
     place,
     renewal,
 )
+from day1.integrations.langgraph.runs import Parallel, merge_tasks, task_branch
 from day1.types import RowBlame
 
 _MOST: Final = 1_000
 """Maximum number of entries that one call puts, gets, finds or removes."""
-_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""Ids of threads that can be a part of a branch's name."""
 T = TypeVar("T")
-
-
-def per_thread() -> str:
-    """Return the branch name of the calling LangGraph thread: `thread/ID`, or `main` without one.
-
-    Give it as `branch`: each thread of a graph then has its own branch. An id that is no name of a
-    branch, or differs from another by case alone, is written as its hash.
-    """
-    config = var_child_runnable_config.get() or {}
-    thread_id = config.get("configurable", {}).get("thread_id")
-    if thread_id is None:
-        return "main"
-    is_plain = _PLAIN.fullmatch(str(thread_id)) is not None
-    return f"thread/{thread_id if is_plain else sha256(str(thread_id).encode()).hexdigest()[:32]}"
 
 
 class Day1Store(BaseStore):
     """A store of LangGraph on a branch of a memory.
 
-    Threads and event loops may share it. It adds to `BaseStore`: `on`, `as_of`, `merge`, `blame`.
+    Threads and event loops may share it. It adds to `BaseStore`: `on`, `as_of`, `merge`, `blame`,
+    `parallel` and `merge_parallel`.
     """
 
     supports_ttl = True
@@ -184,7 +167,7 @@ class Day1Store(BaseStore):
         """
         if isinstance(when, day1.Past):
             return self._like(when.name, when.at)
-        return self._like(self._branch, when)
+        return self._like(task_branch(self) or self._branch, when)
 
     def merge(self, branch: str) -> day1.Merge:
         """Merge another branch into that of this store; conflicts are held, and nothing is lost.
@@ -197,6 +180,27 @@ class Day1Store(BaseStore):
         """
         own_branch = self._on_branch()
         return own_branch.branch(branch).merge(own_branch.name)
+
+    def parallel(self) -> Parallel:
+        """Give the calling task a branch of its own: `with store.parallel():` in a node.
+
+        Until the block ends, also tools and graphs that the node calls read and write there, so
+        tasks that run side by side do not meet. The node that joins them calls `merge_parallel`.
+        """
+        return Parallel(self, self._on_branch)
+
+    def merge_parallel(self) -> list[day1.Merge]:
+        """Merge what the thread's tasks wrote on branches of their own, and drop these branches.
+
+        Conflicts are held, and nothing is lost. It can be called again, also after a failure.
+
+        Returns:
+            A merge for each task, oldest branch first.
+
+        Raises:
+            BranchProtected: the branch of this store takes no such merge.
+        """
+        return merge_tasks(self._on_branch())
 
     def blame(self, namespace: Namespace, key: str) -> RowBlame:
         """Tell who gave an item its present value, and when.
@@ -272,7 +276,8 @@ class Day1Store(BaseStore):
 
     def _on_branch(self) -> day1.Branch:
         """Return the branch of this operation."""
-        return self._branching.now()
+        own_name = task_branch(self)
+        return self._branching.now() if own_name is None else self._memory.branch(own_name)
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation; make the branch of this store if it is missing."""

@@ -1,0 +1,134 @@
+"""The branches of the runs of a graph, and of the tasks of a step that run side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar, Token
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.runnables.config import var_child_runnable_config
+
+import day1
+from day1 import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from day1.integrations.langgraph.store import Day1Store
+
+_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+"""Ids of threads that can be a part of a branch's name."""
+_NONE: Final[Mapping[Day1Store, str]] = MappingProxyType({})
+_BRANCH_BY_STORE: ContextVar[Mapping[Day1Store, str]] = ContextVar("parallel", default=_NONE)
+"""The branch of the task that runs in this context, by the store that it asked for one."""
+
+
+def per_thread() -> str:
+    """Return the branch name of the calling LangGraph thread: `thread/ID`, or `main` without one.
+
+    Give it as `branch`: each thread of a graph then has its own branch. An id that is no name of a
+    branch, or differs from another by case alone, is written as its hash.
+    """
+    thread_id = _run().get("thread_id")
+    return "main" if thread_id is None else f"thread/{_plain(thread_id)}"
+
+
+class Parallel:
+    """A block of a node whose reads and writes of a store are on a branch of the calling task.
+
+    `with` and `async with` take it. The branch is made from that of the store when the block
+    begins; a task that LangGraph repeats finds the branch of its first attempt.
+    """
+
+    def __init__(self, store: Day1Store, branch: Callable[[], day1.Branch]) -> None:
+        """Make nothing yet.
+
+        Args:
+            store: the store.
+            branch: returns the branch that the store is on.
+        """
+        self._store, self._branch = store, branch
+        self._token: Token[Mapping[Day1Store, str]] | None = None
+
+    def __enter__(self) -> Day1Store:
+        """Return the store, which is on the branch of the task until the block ends.
+
+        Raises:
+            InvalidRequest: the caller is no node of a run with a `thread_id`.
+        """
+        return self._entered(self._made())
+
+    async def __aenter__(self) -> Day1Store:
+        """Return the store, which is on the branch of the task until the block ends."""
+        return self._entered(await asyncio.to_thread(self._made))
+
+    def __exit__(self, *_: object) -> None:
+        """Give the store its branch back."""
+        if self._token is not None:
+            _BRANCH_BY_STORE.reset(self._token)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give the store its branch back."""
+        self.__exit__()
+
+    def _made(self) -> str:
+        """Make the branch of the calling task if it is missing; return its name."""
+        run = _run()
+        if not run.get("thread_id") or not run.get("checkpoint_ns"):
+            raise errors.InvalidRequest(
+                "Only a node of a run with a thread_id has a task: elsewhere use the store that "
+                "on(NAME) returns."
+            )
+        task_hash = sha256(str(run["checkpoint_ns"]).encode()).hexdigest()[:24]
+        name = f"{_prefix(run)}{task_hash}"
+        with suppress(errors.BranchExists):
+            self._branch().create_branch(name)
+        return name
+
+    def _entered(self, name: str) -> Day1Store:
+        self._token = _BRANCH_BY_STORE.set({**_BRANCH_BY_STORE.get(), self._store: name})
+        return self._store
+
+
+def task_branch(store: Day1Store) -> str | None:
+    """Return the branch of the task that runs in this context, if it asked the store for one."""
+    return _BRANCH_BY_STORE.get().get(store)
+
+
+def merge_tasks(branch: day1.Branch) -> list[day1.Merge]:
+    """Merge into a branch those that tasks of the calling thread made from it, and drop them.
+
+    Args:
+        branch: the branch; it is that of the store.
+
+    Returns:
+        A merge for each of them, oldest branch first.
+    """
+    prefix = _prefix(_run())
+    merges = []
+    for each in branch.branches():
+        if each.branch_name.startswith(prefix) and each.parent == branch.name and not each.closed:
+            task = branch.branch(each.branch_name)
+            merges.append(task.merge(branch.name))
+            task.drop()
+    return merges
+
+
+def _run() -> dict[str, Any]:
+    config = var_child_runnable_config.get() or {}
+    return config.get("configurable", {})
+
+
+def _prefix(run: Mapping[str, Any]) -> str:
+    """Write what the names of the branches of a thread's tasks begin with."""
+    return f"parallel/{_plain(run.get('thread_id'))}/"
+
+
+def _plain(thread_id: object) -> str:
+    is_plain = _PLAIN.fullmatch(str(thread_id)) is not None
+    return str(thread_id) if is_plain else sha256(str(thread_id).encode()).hexdigest()[:32]
