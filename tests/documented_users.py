@@ -38,7 +38,7 @@ def user(url: str, heading: str, without: str = "") -> Iterator[str]:
     with servers.connection(server) as opened, opened.cursor() as cursor:
         for statement in [*statements(heading), *filter(None, [without])]:
             said = re.sub(r"\bday1(?=\b|_)", name, statement).replace("PASSWORD", password)
-            said = said.replace("CREATE DATABASE", "CREATE DATABASE IF NOT EXISTS")
+            said = re.sub("^CREATE DATABASE", "CREATE DATABASE IF NOT EXISTS", said)
             # The tenant of the tests has its PITR from the first of them.
             taken = contextlib.suppress(Exception) if "PITR" in said else contextlib.nullcontext()
             with taken:
