@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 
 import day1
 from day1 import errors
+from day1.interfaces.python.remote import _trusted
 from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer
@@ -346,3 +348,11 @@ def test_the_nearest_store_of_another_user_is_refused(tmp_path: Path) -> None:
         theirs,
     )
     assert done.stdout.strip() == "store_of_another"
+
+
+def test_certificates_are_checked_and_read_only_for_https() -> None:
+    assert _trusted("https://host") is True
+    plain = _trusted("http://host")
+    assert isinstance(plain, ssl.SSLContext)
+    assert plain.verify_mode == ssl.CERT_REQUIRED
+    assert plain.get_ca_certs() == []
