@@ -126,6 +126,14 @@ def test_the_statement_unused_for_longest_is_forgotten_first(connection):
     assert "SELECT 0" not in connection._statements
 
 
+def test_a_connection_that_may_keep_fewer_statements_forgets_the_others(connection):
+    for number in range(50):
+        connection.execute(f"SELECT {number}")
+    connection.kept_statements = 3
+    connection.execute("SELECT 'last'")
+    assert list(connection._statements) == ["SELECT 48", "SELECT 49", "SELECT 'last'"]
+
+
 def test_a_kept_statement_follows_a_change_of_schema_by_a_peer(connection, path):
     everything = "SELECT * FROM notes"
     write(connection, "a")

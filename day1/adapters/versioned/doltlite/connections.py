@@ -46,12 +46,12 @@ READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 _STATES = 128
 """Maximum number of branches and commits with open connections.
 
-A connection has 0.1 MB until it reads many rows, then at most what `PageCaches` lets it keep. To
-open one takes 3 to 10 ms, so what goes through all branches several times keeps them open.
+A connection has 0.1 MB until it reads many rows, then at most what `Caches` lets it keep. To open
+one takes 3 to 10 ms, so what goes through all branches several times keeps them open.
 """
-_CONNECTIONS = 256
-"""Number of connections above which the longest unused branch or commit is closed: each takes a
-file of the process, which may have 1,024 in many systems."""
+_CONNECTIONS = 160
+"""Number of connections above which the longest unused branch or commit is closed: one that writes
+takes three open files of the process, which may have 1,024 in many systems."""
 CACHE_MB = 192
 """MB of pages that all connections of a process keep together, unless a setting says otherwise."""
 _MOST_KIB = 16_384
@@ -59,6 +59,10 @@ _MOST_KIB = 16_384
 large store reads each row once, and each connection of each process would keep them."""
 _LEAST_KIB = 1_024
 """KiB of pages that a connection may keep in any case."""
+_STATEMENTS = 2_048
+"""Number of prepared statements that all connections of a process keep together, 10 KB each."""
+_LEAST_STATEMENTS = 24
+"""Number of prepared statements that a connection may keep in any case: a call takes about 10."""
 LARGE_CACHE = "PRAGMA cache_size = -131072"
 """The statement that raises the cache of a connection that merges to 128 MB; its `info` then has
 this key. The engine reads three states of a table and the merged one, and reads pages several times
@@ -87,11 +91,11 @@ class SqlAlchemyDialect(SQLiteDialect_pysqlite):
 registry.register("doltlite", __name__, SqlAlchemyDialect.__name__)
 
 
-class PageCaches:
-    """Divides the memory for pages of a store among the connections of a process."""
+class Caches:
+    """Divides the memory for pages and prepared statements among the connections of a process."""
 
     def __init__(self, total_kib: int) -> None:
-        """Let all connections keep at most so many KiB, but each at least `_LEAST_KIB`."""
+        """Let all connections keep so many KiB of pages, but each at least `_LEAST_KIB`."""
         self._total_kib = total_kib
         self._kib_by_connection = WeakKeyDictionary[driver.Connection, int]()
         self._guard = threading.Lock()
@@ -101,13 +105,16 @@ class PageCaches:
         return len(self._kib_by_connection)
 
     def limit(self, connection: driver.Connection) -> None:
-        """Let a connection keep an equal part, or what is free if that is less."""
+        """Let a connection keep equal parts, and of pages what is free if that is less."""
         with self._guard:
             present_kib = self._kib_by_connection.get(connection, 0)
             free_kib = self._total_kib - sum(self._kib_by_connection.values()) + present_kib
-            equal_kib = self._total_kib // (len(self._kib_by_connection) + (not present_kib))
+            connection_count = len(self._kib_by_connection) + (not present_kib)
+            equal_kib = self._total_kib // connection_count
             kib = max(_LEAST_KIB, min(_MOST_KIB, equal_kib, free_kib))
             self._kib_by_connection[connection] = kib
+        statement_count = max(_LEAST_STATEMENTS, _STATEMENTS // connection_count)
+        connection.kept_statements = min(driver.KEPT_STATEMENTS, statement_count)
         if kib != present_kib:
             connection.execute(f"PRAGMA cache_size = -{kib}")
 
@@ -124,7 +131,7 @@ class DoltLiteConnections(Connections):
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float, cache_mb: int
     ) -> None:
         """Set the DoltLite file and the lock of its writers; open no connection yet."""
-        self._caches = PageCaches(cache_mb * 1024)
+        self._caches = Caches(cache_mb * 1024)
         self.path = path
         self.lock = lock
         self._read_only = read_only

@@ -25,7 +25,7 @@ paramstyle = "qmark"
 threadsafety = 3
 Binary = bytes
 KEPT_STATEMENTS = 128
-"""Maximum number of prepared statements that a connection keeps."""
+"""Number of prepared statements that a connection keeps unless it is told otherwise."""
 
 
 class Warning(Exception):  # noqa: A001 - the name is PEP 249's
@@ -148,6 +148,8 @@ class Connection:
         self._lock = RLock()
         self._closing = Lock()
         self._statements: dict[str, Statement] = {}
+        self.kept_statements = KEPT_STATEMENTS
+        """Maximum number of prepared statements that the connection keeps: 10 KB each."""
         self._functions: dict[tuple[str, int], Any] = {}
         handle = ctypes.c_void_p()
         code = self._lib.open_v2(uri.encode(), ctypes.byref(handle), engine.OPEN_FLAGS, None)
@@ -338,16 +340,16 @@ class Connection:
             raise DataError("text with a lone surrogate cannot be kept as UTF-8") from error
 
     def _give_back(self, sql: str, statement: Statement) -> None:
-        """Put a statement into the cache; a full cache drops the one unused for longest."""
+        """Put a statement into the cache; a full cache drops those unused for longest."""
         self._lib.reset(statement.handle)
         if statement.parameters:
             self._lib.clear_bindings(statement.handle)
         surplus = self._statements.pop(sql, None)  # a function called by SQL may have run it too
         self._statements[sql] = statement
-        if surplus is None and len(self._statements) > KEPT_STATEMENTS:
-            surplus = self._statements.pop(next(iter(self._statements)))
         if surplus is not None:
             self._lib.finalize(surplus.handle)
+        while len(self._statements) > self.kept_statements:
+            self._lib.finalize(self._statements.pop(next(iter(self._statements))).handle)
 
 
 class Cursor:

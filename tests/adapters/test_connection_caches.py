@@ -1,4 +1,4 @@
-"""All connections of a process share the memory for pages of a store."""
+"""All connections of a process share the memory for pages and statements of a store."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from day1.adapters.versioned.doltlite import connections as doltlite_connections
-from day1.adapters.versioned.doltlite.connections import PageCaches
+from day1.adapters.versioned.doltlite.connections import Caches
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from tests.flows.opened_store import call, facts, write
 from tests.flows.random_store import opened_at
@@ -18,27 +18,28 @@ class Opened:
     """A connection that records the size of its cache in KiB."""
 
     kib = 0
+    kept_statements = 0
 
     def execute(self, statement: str) -> None:
         self.kib = -int(statement.removeprefix("PRAGMA cache_size = "))
 
 
 @pytest.fixture
-def caches() -> PageCaches:
-    return PageCaches(64 * 1024)
+def caches() -> Caches:
+    return Caches(64 * 1024)
 
 
-def limited(caches: PageCaches, *connections: Any) -> list[int]:
+def limited(caches: Caches, *connections: Any) -> list[int]:
     for connection in connections:
         caches.limit(connection)
     return [connection.kib for connection in connections]
 
 
-def test_a_few_connections_keep_all_that_one_may_keep(caches: PageCaches) -> None:
+def test_a_few_connections_keep_all_that_one_may_keep(caches: Caches) -> None:
     assert limited(caches, *(Opened() for _ in range(4))) == [16_384] * 4
 
 
-def test_many_connections_keep_equal_parts_once_each_was_used(caches: PageCaches) -> None:
+def test_many_connections_keep_equal_parts_once_each_was_used(caches: Caches) -> None:
     connections = [Opened() for _ in range(32)]
     limited(caches, *connections)
     assert sum(connection.kib for connection in connections) <= (64 + 32) * 1024
@@ -46,13 +47,24 @@ def test_many_connections_keep_equal_parts_once_each_was_used(caches: PageCaches
     assert set(limited(caches, *connections)) == {2_048}
 
 
-def test_each_connection_keeps_one_mb_in_any_case(caches: PageCaches) -> None:
+def test_each_connection_keeps_one_mb_in_any_case(caches: Caches) -> None:
     connections = [Opened() for _ in range(200)]
     limited(caches, *connections)
     assert set(limited(caches, *connections)) == {1_024}
 
 
-def test_closed_connections_give_their_part_back(caches: PageCaches) -> None:
+def test_prepared_statements_are_divided_among_the_connections(caches: Caches) -> None:
+    connections = [Opened() for _ in range(200)]
+    counts = []
+    for connection in connections:
+        caches.limit(cast(Any, connection))
+        counts.append(connection.kept_statements)
+    assert counts[0] == counts[15] == 128
+    assert counts[31] == 64
+    assert counts[-1] == 24
+
+
+def test_closed_connections_give_their_part_back(caches: Caches) -> None:
     connections = [Opened() for _ in range(32)]
     limited(caches, *connections)
     last = connections.pop()
@@ -60,7 +72,7 @@ def test_closed_connections_give_their_part_back(caches: PageCaches) -> None:
     assert limited(caches, last) == [16_384]
 
 
-def test_an_unchanged_part_asks_the_engine_nothing(caches: PageCaches) -> None:
+def test_an_unchanged_part_asks_the_engine_nothing(caches: Caches) -> None:
     connection = Mock()
     limited(caches, connection, connection, connection)
     connection.execute.assert_called_once_with("PRAGMA cache_size = -16384")
