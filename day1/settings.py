@@ -28,7 +28,7 @@ class StoreSettings(_Section):
     )
     wait_s: float = Field(10.0, gt=0, le=600, description="Seconds to wait for another writer.")
     cache_mb: int = Field(
-        192,
+        128,
         ge=16,
         le=65_536,
         description="MB of a folder's pages that all connections of a process keep together.",

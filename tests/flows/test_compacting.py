@@ -62,6 +62,18 @@ def test_a_store_whose_compaction_is_long_is_left_to_people(
     assert memory.store.size() == size
 
 
+def test_a_compaction_that_a_busy_machine_slowed_is_tried_again(
+    memory, clock, no_small_store, monkeypatch
+):
+    compaction = Compaction(memory.repo, clock.now, 5.0)
+    compaction._compact_size, compaction._bytes_per_s = 1, 1.0  # a compaction took very long
+    assert not compaction.run()
+    clock.at += 599
+    assert not compaction.run()
+    clock.at += 2
+    assert compaction.run()
+
+
 def test_a_compacted_store_is_compacted_again_at_twice_its_size(
     memory, clock, no_small_store, monkeypatch
 ):

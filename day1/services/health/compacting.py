@@ -68,6 +68,8 @@ class Compaction:
             return False
         if size > self._longest_s * self._bytes_per_s:
             self._next_check = self._seconds() + _RETRY_S
+            # The machine may have been busy when the speed was measured, and be idle then.
+            self._bytes_per_s = max(self._bytes_per_s, _BYTES_PER_S)
             return False
         return self._compact(size)
 

@@ -29,8 +29,8 @@ from day1.services.search.filters import Filter
 from day1.services.search.indexing import changes_between
 from day1.services.search.known_entries import KnownEntries
 
-_MAX_ROWS = 300_000
-"""Maximum number of rows in all views of a process; each takes some 400 bytes."""
+_MAX_ROWS = 150_000
+"""Maximum number of rows in all views of a process; each takes some 450 bytes."""
 _MAX_VIEWS = 500
 _MAX_LARGE_STATES = 8
 """Maximum number of large states of which entries are known."""
@@ -116,7 +116,7 @@ class CachedView:
         self._ending: dict[str, Entry] = {}
         """Rows that expire or whose valid time ends, by id."""
         self._waiting: set[str] = set()
-        self._by_text: dict[TextId, list[str]] = {}
+        self._by_text: dict[TextId, tuple[str, ...]] = {}
         self._texts: array[int] | None = array("q")
         self._order = WritingOrder()
 
@@ -167,8 +167,8 @@ class CachedView:
         clone.lock, clone.readers = threading.Lock(), 0
         clone._rows, clone._waiting = dict(self._rows), set(self._waiting)
         clone._ending = dict(self._ending)
-        clone._by_text = {text_id: list(row_ids) for text_id, row_ids in self._by_text.items()}
-        clone._texts, clone._order = None, self._order.copy()
+        clone._by_text, clone._texts = dict(self._by_text), None
+        clone._order = self._order.copy()
         return clone
 
     def is_at(self, reading: Reading, index: Index) -> bool:
@@ -267,8 +267,7 @@ class CachedView:
             if entry.ends != _ENDLESS:
                 self._ending[entry.row_id] = entry
             new_entries.append(entry)
-            row_ids = self._by_text.setdefault(text_id, [])
-            row_ids.append(entry.row_id)
+            row_ids = self._by_text[text_id] = *self._by_text.get(text_id, ()), entry.row_id
             if len(row_ids) == 1 and self._texts is not None:
                 self._texts.append(text_id)
         self._order.add(new_entries)
@@ -280,9 +279,10 @@ class CachedView:
                 continue
             self._ending.pop(row_id, None)
             self._order.drop(entry)
-            remaining_ids = self._by_text[entry.text]
-            remaining_ids.remove(row_id)
-            if not remaining_ids:
+            remaining_ids = tuple(each for each in self._by_text[entry.text] if each != row_id)
+            if remaining_ids:
+                self._by_text[entry.text] = remaining_ids
+            else:
                 del self._by_text[entry.text]
                 self._texts = None
 
