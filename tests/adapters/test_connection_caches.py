@@ -8,6 +8,7 @@ import pytest
 
 from day1.adapters.versioned.doltlite import connections as doltlite_connections
 from day1.adapters.versioned.doltlite.connections import Caches
+from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from tests.flows.opened_store import call, facts, write
 from tests.flows.random_store import opened_at
@@ -107,3 +108,20 @@ def test_the_longest_unused_branches_are_closed_when_too_many_connections_are_op
             assert len(connections._caches) <= 7
         assert [facts(store, f"b{number}") for number in (0, 11)] == [["Number 0."], ["Number 11."]]
         assert len(connections._caches) <= 7
+
+
+def test_the_longest_unused_branches_are_closed_when_the_engine_uses_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened_at(tmp_path / "store", create=True) as store:
+        connections: Any = cast("Any", store.repo.store)._connections
+        limit = 2 * connections._caches.total_bytes
+        for used in (limit, limit + 1):
+            monkeypatch.setattr(driver, "memory_used", lambda used=used: used)
+            for number in range(20):
+                name = f"b{used}-{number}"
+                call(store, "memory_branch_create", branch_name=name)
+                write(store, f"Number {number}.", branch=name)
+            is_bounded = len(connections._engines) <= doltlite_connections._LEAST_STATES
+            assert is_bounded == (used > limit)
+            assert facts(store, f"b{used}-0") == ["Number 0."]

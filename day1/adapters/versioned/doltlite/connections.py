@@ -52,8 +52,14 @@ one takes 3 to 10 ms, so what goes through all branches several times keeps them
 _CONNECTIONS = 160
 """Number of connections above which the longest unused branch or commit is closed: one that writes
 takes three open files of the process, which may have 1,024 in many systems."""
+_LEAST_STATES = 16
+"""Number of branches and commits that stay open however much memory the engine uses."""
 CACHE_MB = 128
-"""MB of pages that all connections of a process keep together, unless a setting says otherwise."""
+"""MB of pages that all connections of a process keep together, unless a setting says otherwise.
+
+If the engine uses twice as much in all, the longest unused branch or commit is closed. Each
+connection also keeps a list of what was written since the last compaction: seen were 3 MB each.
+"""
 _MOST_KIB = 16_384
 """Maximum KiB of pages that a connection keeps; the engine's own limit is 64 MB. A reader of a
 large store reads each row once, and each connection of each process would keep them."""
@@ -99,6 +105,11 @@ class Caches:
         self._total_kib = total_kib
         self._kib_by_connection = WeakKeyDictionary[driver.Connection, int]()
         self._guard = threading.Lock()
+
+    @property
+    def total_bytes(self) -> int:
+        """The bytes of pages that all connections may keep."""
+        return self._total_kib * 1024
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -182,15 +193,15 @@ class DoltLiteConnections(Connections):
         with self._guard:
             engine = self._engines.pop((what, name), None) or self._create(what, name)
             self._engines[what, name] = engine
-            has_too_many = len(self._engines) > _STATES or len(self._caches) > _CONNECTIONS
-            evicted_engine = (
-                self._engines.popitem(last=False)[1]
-                if has_too_many and len(self._engines) > 1
-                else None
-            )
+            evicted_engine = self._engines.popitem(last=False)[1] if self._has_too_many() else None
         if evicted_engine is not None:
             evicted_engine.dispose()
         return engine
+
+    def _has_too_many(self) -> bool:
+        count = len(self._engines)
+        uses_much = count > _LEAST_STATES and driver.memory_used() > 2 * self._caches.total_bytes
+        return count > _STATES or uses_much or (len(self._caches) > _CONNECTIONS and count > 1)
 
     def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:

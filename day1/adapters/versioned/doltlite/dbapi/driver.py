@@ -129,6 +129,11 @@ def connect(
     return connection
 
 
+def memory_used() -> int:
+    """Return the bytes of memory that the engine uses for all connections of this process."""
+    return int(library().memory_used())
+
+
 def _failure(code: int, message: str) -> DatabaseError:
     """Build the error for an extended result code."""
     error = _CLASSES.get(engine.primary_name(code), OperationalError)(message)

@@ -79,6 +79,7 @@ class Library:
 
     def _bind_connection(self, quick: ctypes.PyDLL) -> None:
         self.libversion = _bound(quick, "libversion", ctypes.c_char_p)
+        self.memory_used = _bound(quick, "memory_used", ctypes.c_int64)
         self.busy_timeout = _bound(quick, "busy_timeout")
         self.db_config = _bound(quick, "db_config")
         self.db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]  # the others are variadic
