@@ -1,4 +1,7 @@
-"""Where the tests of the Python library have their memory, each test on a branch of its own."""
+"""Where the tests of the Python library have their memory, each test on a branch of its own.
+
+In a folder and behind a server; with `pytest --engine`, in a database and behind a server on one.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -7,6 +10,7 @@ from typing import Any, Protocol
 import pytest
 
 import day1
+from tests.engine import url_of
 from tests.wires.http_server import HttpServer
 
 QUIET = {"embedder": {"kind": "none"}}
@@ -28,7 +32,7 @@ def connect(
     folder = tmp_path_factory.mktemp(request.param) / "store"
 
     def local(**options: Any) -> day1.Memory:
-        return day1.connect(folder, settings=QUIET, **options)
+        return day1.connect(url_of(folder) or folder, settings={**QUIET, "home": folder}, **options)
 
     if request.param == "folder":
         yield local
