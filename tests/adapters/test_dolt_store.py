@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import OperationalError
 
 from day1.adapters.versioned.dolt.store import DoltHistory, DoltStore
@@ -167,6 +167,27 @@ def test_one_statement_reads_the_states_that_each_branch_has(open_it: Opened) ->
     }
     assert states == SqlHistory.states(store.history)
     assert states == store.history.states(store.stamp())
+
+
+def test_an_unknown_past_is_read_by_few_statements(open_it: Opened) -> None:
+    """Each statement is a round trip: a process that starts knows no commit."""
+    store = open_it()
+    for number in range(40):
+        add(store, number)
+        store.commit_pending("main")
+    past = [commit.id for commit in store.history.log("main")]
+    statements: list[str] = []
+
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        statements.append(statement)
+
+    other = open_it()
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        assert [commit.id for commit in other.history.log(past[0])] == past
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert len([one for one in statements if "DOLT_LOG" in one]) <= 4
 
 
 def test_a_dirty_branch_without_tables_hides_the_states_of_no_other(open_it: Opened) -> None:

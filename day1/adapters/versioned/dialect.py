@@ -1,7 +1,7 @@
 """The protocol of an engine's own SQL; the code above it is the same for all engines."""
 
 from collections.abc import Mapping, MutableMapping, Set
-from typing import Protocol
+from typing import Final, Protocol
 
 from sqlalchemy import Connection
 
@@ -13,6 +13,8 @@ Touched = Mapping[str, Set[str]]
 """Ids of rows by table."""
 Versions = tuple[int, int]
 """The versions of the schemas of two states, the earlier state first."""
+_FEW: Final = 32
+"""Number of unknown commits of a walk at which all are read, instead of one commit at a time."""
 
 
 class Dialect(Protocol):
@@ -43,6 +45,22 @@ class Dialect(Protocol):
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
         """List all commits reachable from `start`, and add missing ones to `known`."""
+
+    def read_further(
+        self,
+        connection: Connection,
+        commit: CommitId,
+        known: MutableMapping[CommitId, Commit],
+        times: int,
+    ) -> None:
+        """Read a commit that a walk reached, and perhaps earlier ones, which it will reach next.
+
+        `times` is how often the walk has read before.
+        """
+        if times + 1 == _FEW:
+            self.read_all(connection, commit, known)
+        else:
+            known[commit] = self.read(connection, commit)
 
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
         """Return the merge base of two commits."""

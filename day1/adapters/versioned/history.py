@@ -48,8 +48,6 @@ _REMEMBERED_ROWS = 2_000
 """Maximum number of rows of a difference that is remembered."""
 _MOST_COMMITS = 65_536
 """Maximum number of commits that are remembered, of 1.5 KB each; then all are forgotten."""
-_FEW = 32
-"""Number of unknown commits at which the whole log is read, instead of one commit at a time."""
 
 
 class SqlHistory(History):
@@ -110,13 +108,12 @@ class SqlHistory(History):
 
     def log_over(self, connection: Connection, commit: CommitId | None) -> Iterator[Commit]:
         """Yield a commit and its first parents; those that are not remembered are read."""
-        commit_by_id, unknown_count = self._remembered(), 0
+        commit_by_id, read_count = self._remembered(), 0
         while commit is not None:
             if commit not in commit_by_id:
-                unknown_count += 1
-                if unknown_count == _FEW:
-                    self._dialect.read_all(connection, commit, commit_by_id)
-            current_commit = self.read(connection, commit, commit_by_id)
+                self._dialect.read_further(connection, commit, commit_by_id, read_count)
+                read_count += 1
+            current_commit = commit_by_id[commit]
             yield current_commit
             commit = current_commit.parents[0] if current_commit.parents else None
 

@@ -325,20 +325,16 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
     depth_by_commit = {
         commit.id: depth for depth, commit in enumerate(islice(history.log(tip), _MAX_COMMITS))
     }
-    distances_to_commits: list[tuple[int, CommitId]] = []
+    nearest_commit, least_distance = None, 2 * _MAX_COMMITS
     for cursor_commit in cursor_commits[:_MAX_CURSORS]:
+        max_steps = min(least_distance, _MAX_COMMITS)  # more could only find a greater distance
         try:
-            numbered_past = enumerate(islice(history.log(cursor_commit), _MAX_COMMITS))
-            distances_to_commits.extend(
-                islice(
-                    (
-                        (distance + depth_by_commit[commit.id], cursor_commit)
-                        for distance, commit in numbered_past
-                        if commit.id in depth_by_commit
-                    ),
-                    1,
-                )
-            )
+            for steps, commit in enumerate(islice(history.log(cursor_commit), max_steps)):
+                if commit.id in depth_by_commit:
+                    distance = steps + depth_by_commit[commit.id]
+                    if distance < least_distance:
+                        nearest_commit, least_distance = cursor_commit, distance
+                    break
         except NotFound:  # compaction has removed the commit
             continue
-    return min(distances_to_commits)[1] if distances_to_commits else None
+    return nearest_commit
