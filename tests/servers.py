@@ -45,7 +45,7 @@ class Program:
 
     def __init__(self, command: Callable[[Path, int], list[str]], folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -292,7 +292,7 @@ def _chroma_answers(port: int) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

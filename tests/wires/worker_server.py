@@ -22,9 +22,12 @@ WORKERS = 2
 class WorkerServer(HttpServer):
     """A server with several workers; Python itself runs it, so that its processes are its own."""
 
+    workers = WORKERS
+    """How many."""
+
     def __init__(self, folder: Path, *arguments: str, port: int = 0, **settings: str) -> None:
         """Name the store's folder, further arguments and environment."""
-        super().__init__(folder, "--workers", str(WORKERS), *arguments, port=port, **settings)
+        super().__init__(folder, "--workers", str(self.workers), *arguments, port=port, **settings)
         self.command = [sys.executable]
 
     @property
@@ -37,7 +40,7 @@ class WorkerServer(HttpServer):
 
         def ready() -> list[int]:
             pids = self.pids
-            return pids if len(pids) == WORKERS and but not in pids else []
+            return pids if len(pids) == self.workers and but not in pids else []
 
         pids = until(ready, "as many workers as before", WAIT_S)
         for pid in pids:
