@@ -262,6 +262,35 @@ def test_a_ref_that_conflicted_is_made_again_but_not_for_ever(
         assert left[0] == 5
 
 
+@pytest.mark.parametrize("made", ["here", "elsewhere"])
+def test_a_branch_that_an_attempt_made_although_it_failed_is_made(
+    open_it: Opened, monkeypatch: pytest.MonkeyPatch, made: str
+) -> None:
+    """Dolt makes the ref first, and what is not committed there afterwards: the latter may fail."""
+    store, failed = open_it(), [False]
+    first = store.commit_pending("main")
+    add(store, 1)
+    start = store.commit_pending("main")
+    say = DoltHistory._call
+
+    def failing(self: Any, connection: Connection, statement: str, values: Any) -> None:
+        if failed[0]:
+            say(self, connection, statement, values)
+            return
+        failed[0] = True
+        say(self, connection, statement, (values[0], start if made == "here" else first))
+        error = pymysql.err.OperationalError(1105, "optimistic lock failed on database Root update")
+        raise OperationalError(statement, None, error)
+
+    monkeypatch.setattr(DoltHistory, "_call", failing)
+    if made == "here":
+        store.history.fork("side", start)
+        assert store.history.branches()["side"] == start
+    else:
+        with pytest.raises(BranchExists):
+            store.history.fork("side", start)
+
+
 def test_processes_that_make_the_same_store_at_once_make_one(
     dolt_database: str, tmp_path: Path
 ) -> None:

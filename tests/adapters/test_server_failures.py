@@ -45,6 +45,10 @@ SAID = [
         err.OperationalError(1105, "Committing this transaction resulted in a working set with …"),
         "store_busy",
     ),
+    (
+        err.OperationalError(1105, "optimistic lock failed on database Root update"),
+        "store_busy",
+    ),
     (err.DataError(1406, f"Data too long for column: {NOTED}"), "invalid_request"),
     (err.OperationalError(1105, f"string '{NOTED}' is too large for column"), "invalid_request"),
     # A text is no reason to think that a branch is gone.

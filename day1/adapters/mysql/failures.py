@@ -103,6 +103,8 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"branch not found|database not found: [^/]+/", _NO_BRANCH),
     # Two transactions wrote the same UNIQUE value: repeated, one of them finds the other's row.
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
+    # Two connections changed a ref or the rows that are not committed of a branch.
+    (r"optimistic lock failed", _AGAIN),
     (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
     (r"Access denied for user \S+ to database", _NO_RIGHTS),
     (r"Access denied for user", _NOT_LET_IN),

@@ -114,10 +114,15 @@ class DoltHistory(DoltFamilyHistory):
     @override
     def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
         """Change a ref; retry if a concurrent change of refs made the call fail."""
-        for pause_s in (*_PAUSES_S, None):
+        for attempt, pause_s in enumerate((*_PAUSES_S, None)):
             try:
                 with self._connections.fresh() as connection:
                     self._call(connection, statement, values)
+            except BranchExists:
+                # An attempt that failed may have made the branch: Dolt makes it in two steps.
+                if not attempt or self.branches().get(values[0]) != values[-1]:
+                    raise
+                return
             except StoreBusy:
                 if pause_s is None:
                     raise
