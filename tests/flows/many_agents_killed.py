@@ -188,7 +188,7 @@ def on_two_nodes(folder: Path, dolt: DoltServer, plan: Plan) -> str:
 
         killer = Killer(plan, team, kill, due)
         killer.run()
-        assert server_kills == []
+        assert server_kills == [], "too few agents: they had ended before the server was killed"
         nodes.all_ready()
     for server in nodes.servers:
         _check_log(server)

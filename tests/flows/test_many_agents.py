@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine import needs_files
 from tests.flows.many_agents_killed import Plan, on_a_folder, on_two_nodes
 from tests.servers import DoltServer
 
@@ -20,6 +21,7 @@ PLAN = Plan(agents=160, every_s=10)
 def test_agents_on_a_folder_whose_workers_are_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
+    needs_files()
     record_property("summary", on_a_folder(tmp_path / "store", PLAN))
 
 
