@@ -68,7 +68,7 @@ def test_a_compaction_that_a_busy_machine_slowed_is_tried_again(
     compaction = Compaction(memory.repo, clock.now, 5.0)
     compaction._compact_size, compaction._bytes_per_s = 1, 1.0  # a compaction took very long
     assert not compaction.run()
-    clock.at += 599
+    clock.at += 59
     assert not compaction.run()
     clock.at += 2
     assert compaction.run()

@@ -24,6 +24,8 @@ _BYTES_PER_S: Final = 40_000_000
 """Assumed speed before this process has compacted the store (two slow cores: 50 to 200 MB/s)."""
 _RETRY_S: Final = 600.0
 """Seconds until a store that was not compacted is considered again."""
+_SLOW_RETRY_S: Final = 60.0
+"""The same for a store whose compaction would have taken too long."""
 
 
 def live_bytes(repo: Repository) -> int:
@@ -67,7 +69,7 @@ class Compaction:
         if size <= _SMALL_BYTES or self._seconds() < self._next_check or not self._is_due(size):
             return False
         if size > self._longest_s * self._bytes_per_s:
-            self._next_check = self._seconds() + _RETRY_S
+            self._next_check = self._seconds() + _SLOW_RETRY_S
             # The machine may have been busy when the speed was measured, and be idle then.
             self._bytes_per_s = max(self._bytes_per_s, _BYTES_PER_S)
             return False
