@@ -26,6 +26,11 @@ if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does wi
 
 _MOST_BEGUN = 1_024
 """Maximum number of vectors that are kept of texts not embedded completely."""
+_PENDING = """
+SELECT CASE (SELECT count(*) FROM spaces) WHEN 1 THEN (SELECT count(*) FROM waiting)
+    ELSE (SELECT count(*) FROM waiting WHERE space = ?) END"""
+"""A query for the number of texts that wait. Without a condition SQLite counts by pages: a million
+texts in 5 ms, otherwise in 60."""
 
 
 class FileVectors(Vectors):
@@ -58,8 +63,7 @@ class FileVectors(Vectors):
             if space_number is None:  # an embedder that a read-only index does not know
                 cursor = connection.execute("SELECT count(*) FROM texts")
             else:
-                statement = "SELECT count(*) FROM waiting WHERE space = ?"
-                cursor = connection.execute(statement, (space_number,))
+                cursor = connection.execute(_PENDING, (space_number,))
             return int(cursor.fetchone()[0])
 
     @override
