@@ -171,11 +171,11 @@ class SpaceSnapshot:
 
     def _promising(self, vector: Vector, count: int) -> Integers:
         """Return the `count` rows that differ from a vector in the fewest signs."""
-        if count == len(self.matrix):
-            return np.arange(count)
-        known_count = self.signs.row_count
-        self.check(known_count + np.flatnonzero(self.text_of[known_count:] >= 0))
-        return self.signs.nearest(self.matrix, vector, count)
+        return self.signs.nearest(self.matrix, vector, count, self._check_between)
+
+    def _check_between(self, start: int, end: int) -> None:
+        """Compare the rows from `start` up to `end` that belong to a text with their checksums."""
+        self.check(start + np.flatnonzero(self.text_of[start:end] >= 0))
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the cosine of the best passage, by text, of texts that have vectors."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
-from day1.adapters.index.sign_bits import Integers, Matrix, SignBits
+from day1.adapters.index.sign_bits import BLOCK, Integers, Matrix, SignBits, packed, words_of
+from day1.adapters.index.sign_file import SignFile
 from day1.adapters.index.space_snapshot import SpaceSnapshot
 from day1.adapters.index.vector_checksums import VectorChecksums, are_in_order, put
 from day1.model.values.ids import short_hash
-from day1.ports.index import TextId
+from day1.ports.index import IndexBehind, TextId
 
 if TYPE_CHECKING:  # a name for what numpy gives
     from day1.ports.index import Vector
@@ -42,8 +44,10 @@ class VectorSpace:
         name = f"{self.safe_name}.{generation}"
         self._file = database.folder / VECTORS / f"{name}.f32"
         self._sums = VectorChecksums(database.folder / VECTORS / f"{name}.sums")
+        signs = database.folder / VECTORS / f"{name}.signs"
+        self._sign_file = SignFile(signs, words_of(dimension), BLOCK)
         self._guard = threading.Lock()
-        self._signs = SignBits(dimension)
+        self._signs = SignBits(dimension, self._sign_file, self._save_signs)
         self._seen = self._empty()
         self.begun: dict[tuple[TextId, int], Vector] = {}
         """Vectors of passages, by text and number, whose text is not embedded completely yet."""
@@ -148,23 +152,57 @@ class VectorSpace:
         """
         matrix = np.ascontiguousarray(vectors, np.float32)
         with usable(self._file.name):
-            self._file.parent.mkdir(exist_ok=True)
-            checksum_count = self._sums.size()
-            if checksum_count < start:  # an earlier version of day1 wrote these rows
-                old_rows = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
-                self._sums.write(old_rows[checksum_count:], checksum_count)
-            put(self._file, matrix.tobytes(), start * self.dimension * 4)
-            self._sums.write(matrix, start)
+            self._put(matrix, start)
+            for number in range(start // BLOCK, -(-(start + len(matrix)) // BLOCK)):
+                self._write_signs(number)
+
+    def _put(self, matrix: Matrix, start: int) -> None:
+        """Write rows and their checksums."""
+        self._file.parent.mkdir(exist_ok=True)
+        checksum_count = self._sums.size()
+        if checksum_count < start:  # an earlier version of day1 wrote these rows
+            old_rows = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
+            self._sums.write(old_rows[checksum_count:], checksum_count)
+        put(self._file, matrix.tobytes(), start * self.dimension * 4)
+        self._sums.write(matrix, start)
 
     def blank(self, positions: Sequence[int]) -> None:
         """Overwrite rows with zeros, whose cosine with any vector is 0."""
         if self._file.exists():
-            for position in positions:
-                self.write(np.zeros((1, self.dimension), np.float32), position)
+            with usable(self._file.name):
+                for position in positions:
+                    self._put(np.zeros((1, self.dimension), np.float32), position)
+                for number in {position // BLOCK for position in positions}:
+                    self._write_signs(number)
         self.begun.clear()
         with self._guard:
-            self._signs = SignBits(self.dimension)
+            self._signs = SignBits(self.dimension, self._sign_file, self._save_signs)
             self._seen = self._empty()
+
+    def _save_signs(self, number: int) -> None:
+        """Write a block of signs that the file lacks, if nobody writes vectors now."""
+        if self._database.read_only:
+            return
+        with suppress(IndexBehind), self._database.embedding.held(wait=False) as got_lock:
+            if got_lock:
+                with usable(self._file.name):
+                    self._write_signs(number)
+
+    def _write_signs(self, number: int) -> None:
+        """Write a block of signs if the file of vectors has all of its rows.
+
+        The last ones may be of a process that died. No text has these, and whoever writes others in
+        their place writes the block again.
+        """
+        if self._holds((number + 1) * BLOCK):
+            rows = np.memmap(
+                self._file,
+                np.float32,
+                "r",
+                number * BLOCK * self.dimension * 4,
+                (BLOCK, self.dimension),
+            )
+            self._sign_file.write(number, packed(rows))
 
     def sweep(self) -> None:
         """Delete files of earlier generations of the index."""
