@@ -1,6 +1,7 @@
 """Posting lists in memory give the scores that FTS5 gives, whatever was written or forgotten."""
 
 import random
+import sqlite3
 import threading
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from day1.adapters.index import posting_lists, words
+from day1.adapters.index.bm25 import decoded_sizes, decoded_varints, integers
 from day1.adapters.index.database import edition_of
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT, MESSAGE
@@ -165,3 +167,42 @@ def test_a_forgotten_text_is_in_no_list(tmp_path):
     assert index.words.each(FACT, ["call"], numbers)[0].keys() == {numbers[0]}
     index.close()
     other.close()
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [5, 127, 128, 0, 16_383, 16_384, 300, 2_097_152]])
+def test_sizes_are_decoded_together_as_one_by_one(sizes):
+    records = [encoded(size) + encoded(7) for size in sizes]
+    assert decoded_sizes(records).tolist() == sizes
+    assert [decoded_varints(record)[0] for record in records] == sizes
+
+
+def encoded(number: int) -> bytes:
+    """An integer as SQLite writes it: seven bits in each byte, the highest first."""
+    digits = [number & 0x7F]
+    while number := number >> 7:
+        digits.append(number & 0x7F | 0x80)
+    return bytes(reversed(digits))
+
+
+def test_columns_of_integers_are_read_at_once():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE pairs (a INTEGER, b INTEGER)")
+    query = "SELECT group_concat(a), group_concat(b) FROM pairs WHERE a > ?"
+    assert [column.tolist() for column in integers(connection, query, 0)] == [[], []]
+    connection.executemany("INSERT INTO pairs VALUES (?, ?)", [(1, -5), (2, 2**40)])
+    assert [column.tolist() for column in integers(connection, query, 0)] == [[1, 2], [-5, 2**40]]
+
+
+def test_lists_of_terms_that_were_asked_long_ago_are_forgotten(tmp_path, at_once, monkeypatch):
+    monkeypatch.setattr(posting_lists, "_MAX_POSTINGS", 4)
+    monkeypatch.setattr(posting_lists, "_MAX_EACH", 0)
+    index = LocalIndex(tmp_path)
+    learn(index, "gateway drops", "gateway calls", "billing drops", "stork calls")
+    for term in ("gateway", "drops", "calls", "gateway"):
+        assert len(index.words.best(FACT, phrase(term), 9)) == 2
+        lists = index.words._posting_lists()
+        assert lists._posting_count == sum(len(each.texts) for each in lists._postings.values())
+        assert lists._posting_count <= 4
+    lists = index.words._posting_lists()
+    assert [term for _, term in lists._postings] == ["calls", "gateway"]
+    index.close()

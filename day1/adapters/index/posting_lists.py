@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from day1.adapters.index.bm25 import (
     Stemmer,
     bm25,
-    decoded_varints,
+    decoded_sizes,
     extent,
+    integers,
     stems_in,
     texts_of,
     times,
@@ -34,11 +35,15 @@ from day1.model.search.wording import phrase
 from day1.ports.index import TextId
 
 _MAX_POSTINGS = 4_000_000
-"""Maximum number of postings in the cache, of 8 bytes each."""
+"""Maximum number of postings in the cache, of 5 bytes each."""
+_MAX_EACH = 8
+"""With many texts: the number of postings in the cache for each text, at most."""
 _MAX_ADDED = 500
 """New texts with a term up to which these are read; with more, all of its postings are."""
 _PLACES = 2**32
 """A number that is greater than any place of a stem in a text."""
+_LEAST_SCORE = 5e-324
+"""The least number above 0: the score of a text without any term is 0."""
 
 Integers = NDArray[np.int32]
 Scores = NDArray[np.float64]
@@ -67,7 +72,7 @@ class _Postings:
 
     texts: Integers
     """Text numbers, ascending."""
-    times: Integers
+    times: NDArray[np.integer]
     """How often each text has the term."""
     last: int
     """The highest number of a text that was looked at."""
@@ -91,6 +96,8 @@ class PostingLists:
         """By FTS5 table."""
         self._postings: OrderedDict[tuple[str, str], _Postings] = OrderedDict()
         """By FTS5 table and term; those that were used last come last."""
+        self._posting_count = 0
+        """The number of postings in all lists."""
         self._stemmer = Stemmer()
 
     def best(
@@ -108,7 +115,7 @@ class PostingLists:
         scores = np.zeros(sizes.last + 1)
         for postings in postings_of_terms:
             scores[postings.texts] += postings.scores(sizes)
-        matching_texts = np.flatnonzero(scores)
+        matching_texts = np.flatnonzero(scores >= _lowest(scores, postings_of_terms, limit))
         if len(matching_texts) > limit:
             lowest_best_score = np.partition(scores[matching_texts], -limit)[-limit]
             matching_texts = matching_texts[scores[matching_texts] >= lowest_best_score]
@@ -127,7 +134,7 @@ class PostingLists:
         if sizes_and_lists is None:
             return None
         sizes, postings_of_terms = sizes_and_lists
-        wanted_texts = np.unique(np.asarray(texts, np.int32))
+        wanted_texts = np.array(sorted(set(texts)), np.int32)
 
         def among_wanted(postings: _Postings) -> dict[TextId, float]:
             # The list is long and sorted, and few texts are wanted.
@@ -153,12 +160,13 @@ class PostingLists:
             edition = edition_of(connection)
             if edition != self._edition:
                 self._sizes, self._postings, self._edition = {}, OrderedDict(), edition
+                self._posting_count = 0
             sizes = self._sizes_now(connection, words_of(kind.table))
             postings_of_terms = [
                 self._postings_now(connection, kind, term, sizes.last) for term in terms
             ]
             connection.execute("COMMIT")
-            self._shrink()
+            self._shrink(max(_MAX_POSTINGS, _MAX_EACH * sizes.total))
             return sizes, postings_of_terms
         finally:
             self._guard.release()
@@ -173,9 +181,8 @@ class PostingLists:
             last_number = rows[-1][0] if rows else cached_sizes.last
             size_by_number = np.zeros(last_number + 1, np.int32)
             size_by_number[: len(cached_sizes.of)] = cached_sizes.of
-            size_by_number[[text_number for text_number, _ in rows]] = [
-                decoded_varints(encoded_size)[0] for _, encoded_size in rows
-            ]
+            text_numbers = np.fromiter((text_number for text_number, _ in rows), np.int64)
+            size_by_number[text_numbers] = decoded_sizes([record for _, record in rows])
             cached_sizes = self._sizes[words] = _Sizes(text_total, stem_total, size_by_number)
         return cached_sizes
 
@@ -185,11 +192,13 @@ class PostingLists:
         """Return the postings of a term; those of new texts, up to the number `last`, are read."""
         table_and_term = (words_of(kind.table), term)
         postings = self._postings.pop(table_and_term, None)
+        self._posting_count -= 0 if postings is None else len(postings.texts)
         if postings is None:
             postings = self._all_postings(connection, kind, term, last)
         elif postings.last < last:
             postings = self._extended(connection, kind, term, postings, last)
         self._postings[table_and_term] = postings
+        self._posting_count += len(postings.texts)
         return postings
 
     def _extended(
@@ -215,7 +224,7 @@ class PostingLists:
         )
         return _Postings(
             np.concatenate([known.texts, new_text_numbers]),
-            np.concatenate([known.times, new_times]),
+            _short(np.concatenate([known.times, new_times])),
             last,
         )
 
@@ -228,14 +237,14 @@ class PostingLists:
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{words_table}_stems"
             f" USING fts5vocab (main, {words_table}, instance)"
         )
-        statement = f"SELECT doc, offset FROM temp.{words_table}_stems WHERE term = ?"  # noqa: S608 - our own names
+        query = (
+            "SELECT group_concat(doc), group_concat(offset)"  # noqa: S608 - our own names
+            f" FROM temp.{words_table}_stems WHERE term = ?"
+        )
         term_starts: NDArray[np.int64] | None = None
         for stem_index, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
-            rows = connection.execute(statement, (stem,)).fetchall()
-            texts_and_offsets = np.array(rows, np.int64).reshape(-1, 2)
-            possible_starts = (
-                texts_and_offsets[:, 0] * _PLACES + texts_and_offsets[:, 1] - stem_index
-            )
+            texts, offsets = integers(connection, query, stem)
+            possible_starts = texts * _PLACES + offsets - stem_index
             term_starts = (
                 possible_starts
                 if term_starts is None
@@ -243,12 +252,30 @@ class PostingLists:
             )
         if term_starts is None:
             term_starts = np.empty(0, np.int64)
-        text_numbers, term_counts = np.unique(term_starts // _PLACES, return_counts=True)
-        return _Postings(text_numbers.astype(np.int32), term_counts.astype(np.int32), last)
+        text_of_starts = np.sort(term_starts // _PLACES)
+        firsts = np.flatnonzero(np.diff(text_of_starts, prepend=-1))
+        term_counts = np.diff(firsts, append=len(text_of_starts))
+        return _Postings(text_of_starts[firsts].astype(np.int32), _short(term_counts), last)
 
-    def _shrink(self) -> None:
-        """Forget the terms that were not used for longest, until the rest fits."""
-        posting_count = sum(len(postings.texts) for postings in self._postings.values())
-        while posting_count > _MAX_POSTINGS and len(self._postings) > 1:
+    def _shrink(self, most: int) -> None:
+        """Forget the terms that were not used for longest, until `most` postings are left."""
+        while self._posting_count > most and len(self._postings) > 1:
             _, removed_postings = self._postings.popitem(last=False)
-            posting_count -= len(removed_postings.texts)
+            self._posting_count -= len(removed_postings.texts)
+
+
+def _lowest(scores: Scores, postings_of_terms: Sequence[_Postings], limit: int) -> float:
+    """Return a score above 0 that at least the `limit` best texts have, if there are so many.
+
+    The texts of one term tell it: of the rarest one that has enough.
+    """
+    long_lists = [postings for postings in postings_of_terms if len(postings.texts) >= limit]
+    if not long_lists:
+        return _LEAST_SCORE
+    scores_of_term = scores[min(long_lists, key=lambda each: len(each.texts)).texts]
+    return max(_LEAST_SCORE, float(np.partition(scores_of_term, -limit)[-limit]))
+
+
+def _short(times: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return counts as bytes if they fit: nearly all are below ten."""
+    return times.astype(np.uint8 if times.max(initial=0) < 2**8 else np.int32)
