@@ -6,8 +6,10 @@ with the least sum of these are found first, and only they are compared exactly.
 vectors: whole blocks are in a file (`sign_file`), the rest is made when a process first needs it.
 
 On 60,000 sentences, of the 200 nearest to a question 96 % were among 2,000 rows, of the nearest ten
-99.9 %. If each sign counted the same, it would be 83 and 97 %. Among many rows the asked numbers
-are rounded to two bits first, which takes half the time, and the best rows are summed again.
+99.9 %. If each sign counted the same, it would be 83 and 97 %. Among many rows the signs of the
+larger half of the asked numbers are counted first, which takes a quarter of the time, and the best
+rows are summed again: of a million, 95 % of the 200 nearest and all of the nearest ten were among
+the 20,000 best rows.
 """
 
 from __future__ import annotations
@@ -26,17 +28,18 @@ if TYPE_CHECKING:  # a name for what numpy gives
 
 Integers = NDArray[np.int64]
 Matrix = NDArray[np.float32]
-_Sums = NDArray[np.uint32]
+_Sums = NDArray[np.unsignedinteger]
 
 BLOCK = 16_384
 """Number of rows in a block, which are compared at once: they fit into the processor's cache."""
 _WORD = 64
 """Bits of a word."""
-_PLANES, _ROUGH_PLANES = 4, 2
-"""Bits to which the numbers of an asked vector are rounded; its exact numbers find no more. And
-bits of the first comparison of many rows."""
-_ROUGHLY = 5
+_PLANES = 4
+"""Bits to which the numbers of an asked vector are rounded; its exact numbers find no more."""
+_ROUGHLY = 10
 """How many rows the first comparison chooses for each that is wanted."""
+_SAMPLED = 16
+"""One sum of so many tells which ones are about the least."""
 _LEAST_GAIN = 4
 """There is a first comparison if at most one in so many rows is chosen by it."""
 
@@ -90,20 +93,22 @@ class SignBits:
         row_count = len(matrix)
         if count >= row_count:
             return np.arange(row_count)
-        blocks = self._of(matrix, check)
+        blocks, planes = self._of(matrix, check), _planes(vector)
         rough_count = count * _ROUGHLY
         if rough_count * _LEAST_GAIN > row_count:
-            return _least(_differences(blocks, vector, _PLANES), count)
-        rows = _least(_differences(blocks, vector, _ROUGH_PLANES), rough_count)
+            return _least(_differences(blocks, vector, planes), count)
+        rows = _about_least(_differences(blocks, vector, [_larger_half(vector)]), rough_count)
+        if len(rows) < count:  # the sample was far off
+            return _least(_differences(blocks, vector, planes), count)
         chosen = np.concatenate(
             [
-                block[:, rows[start:end] - number * BLOCK]
+                np.take(block, rows[start:end] - number * BLOCK, axis=1)
                 for number, block in enumerate(blocks)
                 for start, end in [np.searchsorted(rows, (number * BLOCK, (number + 1) * BLOCK))]
             ],
             axis=1,
         )
-        return rows[_least(_differences([chosen], vector, _PLANES), count)]
+        return rows[_least(_differences([chosen], vector, planes), count)]
 
     def _of(self, matrix: Matrix, check: Callable[[int, int], None]) -> list[Words]:
         """Return the signs of all rows of a matrix, in blocks; signs not known yet are made."""
@@ -152,34 +157,59 @@ def _least(sums: _Sums, count: int) -> Integers:
     if count >= len(sums):
         return np.arange(len(sums))
     limit = np.partition(sums, count - 1)[count - 1]
-    below, equal = np.flatnonzero(sums < limit), np.flatnonzero(sums == limit)
-    places: Integers = np.sort(np.concatenate([below, equal[: count - len(below)]]))
+    places: Integers = np.flatnonzero(sums <= limit)
+    excess_count = len(places) - count
+    if excess_count:
+        last_equal = np.flatnonzero(sums[places] == limit)[-excess_count:]
+        places = np.delete(places, last_equal)
     return places
 
 
-def _differences(blocks: Sequence[Words], vector: Vector, plane_count: int) -> _Sums:
+def _about_least(sums: _Sums, count: int) -> Integers:
+    """Return the places of the least sums, in order: about `count`, as far as a sample tells."""
+    sample = sums[::_SAMPLED]
+    limit = np.partition(sample, count // _SAMPLED)[count // _SAMPLED]
+    places: Integers = np.flatnonzero(sums <= limit)
+    return places
+
+
+def _planes(vector: Vector) -> list[Words]:
+    """Return the bits of the rounded numbers of a vector, packed as signs are, the lowest first."""
+    sizes = np.abs(vector)
+    rounded_sizes = np.rint(sizes / (sizes.max() or 1) * (2**_PLANES - 1)).astype(np.uint8)
+    return [packed(rounded_sizes[np.newaxis] >> bit & 1) for bit in range(_PLANES)]
+
+
+def _larger_half(vector: Vector) -> Words:
+    """Return a plane of the numbers of a vector that are larger than half of them."""
+    sizes = np.abs(vector)
+    return packed((sizes > np.median(sizes))[np.newaxis].view(np.uint8))
+
+
+def _differences(blocks: Sequence[Words], vector: Vector, planes: Sequence[Words]) -> _Sums:
     """Sum for each row the rounded numbers of a vector whose sign is another one in the row.
 
-    The bits of the rounded numbers are planes, packed as signs are. So a word of a row is compared
-    with 64 numbers by a few operations. All blocks use the same memory for what is between.
+    The numbers are given as planes. So a word of a row is compared with 64 numbers by a few
+    operations. All blocks use the same memory for what is between.
     """
-    sizes = np.abs(vector)
-    rounded_sizes = np.rint(sizes / (sizes.max() or 1) * (2**plane_count - 1)).astype(np.uint8)
     asked_signs = packed(vector[np.newaxis])
-    planes = [packed(rounded_sizes[np.newaxis] >> bit & 1) for bit in range(plane_count)]
     lengths = [block.shape[1] for block in blocks]
-    differences = np.zeros(sum(lengths), np.uint32)
+    most = len(asked_signs) * _WORD * (2 ** len(planes) - 1)
+    sum_type = np.uint16 if most < 2**16 else np.uint32
+    differences = np.zeros(sum(lengths), sum_type)
     shape = (len(asked_signs), max(lengths, default=0))
     all_signs, all_of_plane = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
-    all_numbers = np.empty(shape, np.uint8)
+    all_numbers, all_counts = np.empty(shape, np.uint8), np.empty(shape[1], sum_type)
     ends = np.cumsum(lengths).tolist()
     for block, start, end in zip(blocks, chain([0], ends), ends, strict=False):
         size = end - start
         other_signs, of_plane = all_signs[:, :size], all_of_plane[:, :size]
-        numbers = all_numbers[:, :size]
+        numbers, counts = all_numbers[:, :size], all_counts[:size]
         np.bitwise_xor(block, asked_signs, out=other_signs)
         for bit, plane in enumerate(planes):
-            np.bitwise_and(other_signs, plane, out=of_plane)
-            np.bitwise_count(of_plane, out=numbers)
-            differences[start:end] += np.add.reduce(numbers, axis=0, dtype=np.uint32) << bit
+            is_last = bit == len(planes) - 1
+            np.bitwise_and(other_signs, plane, out=other_signs if is_last else of_plane)
+            np.bitwise_count(other_signs if is_last else of_plane, out=numbers)
+            np.add.reduce(numbers, axis=0, dtype=sum_type, out=counts)
+            differences[start:end] += counts << bit
     return differences

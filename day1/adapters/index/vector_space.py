@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from day1.adapters.index.bm25 import integers
 from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
 from day1.adapters.index.sign_bits import BLOCK, Integers, Matrix, SignBits, packed, words_of
@@ -27,6 +28,11 @@ if TYPE_CHECKING:  # a name for what numpy gives
     from day1.ports.index import Vector
 
 _Number = TypeVar("_Number", np.int64, np.float32)
+
+_ROWS = """
+SELECT group_concat(position), group_concat(text), group_concat(passage) FROM vectors
+WHERE space = ? AND position BETWEEN ? AND ?"""
+"""A query for the rows of a space that have texts."""
 
 
 class VectorSpace:
@@ -73,13 +79,10 @@ class VectorSpace:
         if row_count <= known_row_count:
             return
         with self._database.reading() as connection:
-            new_rows = connection.execute(
-                "SELECT position, text, passage FROM vectors"
-                " WHERE space = ? AND position BETWEEN ? AND ? ORDER BY position",
-                (self.number, known_row_count, row_count - 1),
-            ).fetchall()
+            new_rows = integers(connection, _ROWS, self.number, known_row_count, row_count - 1)
         matrix = np.memmap(self._file, np.float32, "r", shape=(row_count, self.dimension))
-        positions, text_ids, passage_numbers = np.array(new_rows, np.int64).reshape(-1, 3).T
+        in_order = np.argsort(new_rows[0], kind="stable")
+        positions, text_ids, passage_numbers = (numbers[in_order] for numbers in new_rows)
         if not are_in_order(text_ids, passage_numbers) or (old_state.firsts(text_ids) >= 0).any():
             self._database.lose()
         text_of = _grown(old_state.text_of, row_count, -1)
