@@ -112,7 +112,7 @@ class WritingOrder:
             new_entries_by_writer.setdefault(entry.writer, []).append(entry)
         for writer, writer_entries in new_entries_by_writer.items():
             ordered_entries = self._rows.setdefault(writer, [])
-            if len(writer_entries) > _MAX_INSERTED:
+            if not ordered_entries or len(writer_entries) > _MAX_INSERTED:
                 ordered_entries += writer_entries
                 ordered_entries.sort(key=_place)
                 continue

@@ -68,11 +68,15 @@ class LiveQuery:
             range(cluster[0].text - 2 * distance, cluster[-1].text + 2 * distance + 1)
             for cluster in clusters
         ]
-        near_entries = self.entries(chain.from_iterable(text_id_ranges), self._all)
+        entries_by_text: dict[TextId, list[Entry]] = {}
+        for entry in self.entries(chain.from_iterable(text_id_ranges), self._all):
+            entries_by_text.setdefault(entry.text, []).append(entry)
         runs: list[list[Entry]] = []
         for cluster, text_id_range in zip(clusters, text_id_ranges, strict=True):
             writing_order = WritingOrder()
-            writing_order.add(entry for entry in near_entries if entry.text in text_id_range)
+            writing_order.add(
+                chain.from_iterable(entries_by_text.get(text_id, ()) for text_id in text_id_range)
+            )
             runs += writing_order.around(cluster, distance)
         return runs
 
