@@ -256,6 +256,16 @@ class Index(Protocol):
             IndexBehind: nothing can be written now.
         """
 
+    def kept(self, name: str) -> memoryview | None:
+        """Return what `keep` wrote under a name; None if there is nothing, or it cannot be used."""
+
+    def keep(self, name: str, edition: str, content: bytes) -> None:
+        """Write what searches derived from rows, in place of what had this name.
+
+        All processes of a store read it, until the edition is another one than the given one.
+        Nothing is written if the index cannot be written now.
+        """
+
     def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Bring the approximate neighbours up to date, which an idle process does.
 

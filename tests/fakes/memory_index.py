@@ -190,6 +190,14 @@ class MemoryIndex:
         self.words: Any = MemoryWords()
         self.vectors: Any = MemoryVectors(self.words)
         self.made = "first"
+        self.contents: dict[tuple[str, str], bytes] = {}
+
+    def kept(self, name: str) -> memoryview | None:
+        content = self.contents.get((name, self.made))
+        return None if content is None else memoryview(content)
+
+    def keep(self, name: str, edition: str, content: bytes) -> None:
+        self.contents[name, edition] = content
 
     def generation(self) -> str:
         return self.made

@@ -172,6 +172,7 @@ def _fits(row: Row, query: Query) -> bool:
         and (query.after is None or at >= query.after)
         and (query.before is None or at <= query.before)
         and (query.created_after is None or created > query.created_after)
+        and (query.above is None or str(row["id"]) > query.above)
         and (query.alive_at is None or not is_expired(row, query.alive_at))
         and (query.present_at is None or not _ended(row, query.present_at))
         and not (query.public and is_secret(row))

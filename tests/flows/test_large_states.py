@@ -15,7 +15,7 @@ from day1.services.search import known_entries
 from day1.services.search.entries import Entry
 from day1.services.search.filters import Filter
 from day1.services.search.indexing import follow
-from day1.services.search.known_entries import EntryTable, KnownEntries
+from day1.services.search.known_entries import EntryTable, KnownEntries, renew_tables
 from day1.services.search.views import ViewCache
 from tests.flows.random_store import RandomTeam, opened_at
 
@@ -172,3 +172,75 @@ def test_a_text_that_is_indexed_later_is_found(team, monkeypatch):
         follow(repo.store, repo.history, index, "main", find(repo, "main").id)
         known = views.large(reading, ref, FILTERS[0], repo.history, index)
         assert sum(map(len, known.of(range(6, 20), reading, index).values())) == 1
+
+
+def has_kept_table(team: RandomTeam, branch: str = "main") -> bool:
+    """Whether a process that opens the store next has a table of a branch: that of a file."""
+    repo, index = team.store.repo, team.store.search.index
+    follow(repo.store, repo.history, index, branch, find(repo, branch).id)
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        known = KnownEntries(FACT, FILTERS[0].view_query)
+        is_loaded = known.load(reading, index, reading.count(FACT))
+        return is_loaded and known.at(reading, repo.history, index).has_table
+
+
+def renew(team: RandomTeam, above: int = 0, branch: str = "main") -> None:
+    """As a server does when the rows are committed."""
+    repo, index = team.store.repo, team.store.search.index
+    repo.store.commit_pending(branch)
+    follow(repo.store, repo.history, index, branch, find(repo, branch).id)
+    with repo.store.reading(Ref(branch=branch)) as reading:
+        renew_tables(reading, repo.history, index, above)
+
+
+def test_a_table_is_kept_for_later_processes(team, monkeypatch):
+    monkeypatch.setattr(known_entries, "_AT_ONCE", 7)
+    monkeypatch.setattr(known_entries, "_MOST_BEHIND", 5)
+    team.write(40, "main")
+    renew(team, above=40)
+    assert not has_kept_table(team)  # these are few
+    renew(team)
+    assert has_kept_table(team)
+    team.fork("fork", "main")
+    for branch in ("main", "fork"):
+        team.write(2, branch)
+        team.change(branch)
+        assert has_kept_table(team, branch)
+        assert told(team, ViewCache(), branch, FILTERS[0])  # and tells what SQL tells
+    monkeypatch.setattr(KnownEntries, "read_all", None)
+    renew(team)  # a table of about as many rows stays
+
+
+def test_a_table_of_much_fewer_rows_is_renewed(team):
+    team.write(40, "main")
+    renew(team)
+    team.write(20, "main")
+    assert not has_kept_table(team)
+    renew(team)
+    assert has_kept_table(team)
+
+
+def test_no_table_tells_about_a_row_that_was_redacted_or_became_secret(team):
+    team.write(40, "main")
+    row = team.some_fact("main")
+    for tool, change in (
+        ("memory_update_fact", {"fact_id": row, "sensitivity": "secret"}),
+        ("memory_redact", {"id": team.facts[0], "confirm": team.facts[0]}),
+    ):
+        renew(team)
+        assert list((team.store.folder / "vectors").glob("*.kept"))
+        team.do(tool, **change, branch="main")
+        assert not has_kept_table(team)
+        assert not list((team.store.folder / "vectors").glob("*.kept"))
+
+
+def test_a_reading_of_rows_that_is_stopped_keeps_nothing(team):
+    team.write(10, "main")
+    repo, index = team.store.repo, team.store.search.index
+    follow(repo.store, repo.history, index, "main", find(repo, "main").id)
+    with repo.store.reading(Ref(branch="main")) as reading:
+        renew_tables(reading, repo.history, index, 0, lambda: True)
+        known = KnownEntries(FACT, FILTERS[0].view_query)
+        known.read_all(reading, index, lambda: True)
+        assert not known.has_table
+    assert not has_kept_table(team)

@@ -16,6 +16,7 @@ from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import FILE, VECTORS, Database, MemoryDatabase
 from day1.adapters.index.failures import is_damage
+from day1.adapters.index.kept_files import KeptFiles
 from day1.adapters.index.soundness import is_sound
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
@@ -63,6 +64,7 @@ class LocalIndex:
         self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, make_neighbours, chroma_above)
+        self._kept: KeptFiles | None = KeptFiles(self._database)
 
     def in_memory(self) -> MemoryIndex:
         """Make an empty index of words in main memory, which uses no files."""
@@ -100,6 +102,17 @@ class LocalIndex:
                 for text_id, kind in kind_by_text_id.items():
                     words.forget(connection, kind, text_id)
             self._database.checkpoint()
+        if self._kept is not None:
+            self._kept.sweep()
+
+    def kept(self, name: str) -> memoryview | None:
+        """Return what `keep` wrote under a name for this edition; None if it cannot be used."""
+        return None if self._kept is None else self._kept.load(name)
+
+    def keep(self, name: str, edition: str, content: bytes) -> None:
+        """Write what searches derived from rows to a file that the store's processes share."""
+        if self._kept is not None:
+            self._kept.save(name, edition, content)
 
     def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Open Chroma if it is free and add new rows; return whether more rows are missing."""
@@ -125,6 +138,7 @@ class MemoryIndex(LocalIndex):
         self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, None)
+        self._kept = None
 
 
 def chroma_trouble(folder: Path) -> str | None:

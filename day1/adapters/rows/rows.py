@@ -272,7 +272,7 @@ class SqlReading(Reading):
             cells = [cell for cell in allowed if cell is not None]
             values[f"among_{name}" if len(cells) == len(allowed) else f"maybe_{name}"] = cells
         values |= {f"without_{name}": list(cells) for name, cells in query.without.items()}
-        bound_names = ("after", "before", "created_after", "limit")
+        bound_names = ("after", "before", "created_after", "above", "limit")
         values |= {key: bound for key in bound_names if (bound := getattr(query, key)) is not None}
         if query.under is not None:
             values |= zip(UNDER, (query.under, *names_below(query.under)), strict=True)

@@ -249,6 +249,7 @@ _BOUNDS: dict[str, _Test] = {
     "after": lambda table, value: table.when >= value,
     "before": lambda table, value: table.when <= value,
     "created_after": lambda table, value: table.c.created_at > value,
+    "above": lambda table, value: table.c.id > value,
     "until": lambda table, value: table.c.created_at <= value,
     "alive_at": lambda table, value: _or(table.c.expires_at, _NEVER) > value,
     "expired_at": lambda table, _: table.c.expires_at <= bindparam("alive_at"),

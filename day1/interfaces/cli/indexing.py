@@ -21,8 +21,10 @@ def bring_up(session: Session, *branches: Branch) -> None:
     Without a model only the words are indexed, and a note says so. Memory is stored already: when
     indexing fails, the next search tries again.
     """
+    from day1.model.rows.change import Ref
     from day1.ports.index import IndexLost
     from day1.services.search.indexing import embed_pending, follow
+    from day1.services.search.known_entries import renew_tables
 
     store = session.store()
     search = store.search
@@ -32,6 +34,8 @@ def bring_up(session: Session, *branches: Branch) -> None:
             follow(*index_arguments, branch.name, branch.id)
         except IndexLost:  # it was damaged or of an older format, and is empty now
             follow(*index_arguments, branch.name, branch.id)
+        with search.store.reading(Ref(branch=branch.name)) as reading:
+            renew_tables(reading, search.history, search.index, search.limits.exact_rows)
     embedder = search.embedder
     if embedder is None:
         return

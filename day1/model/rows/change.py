@@ -120,6 +120,8 @@ class Query:
     """Only rows whose time is not after this instant."""
     created_after: int | None = None
     """Only rows with a `created_at` later than this instant."""
+    above: str | None = None
+    """Only rows whose id comes after this one."""
     alive_at: int | None = None
     """Only rows that had not expired by this instant."""
     present_at: int | None = None

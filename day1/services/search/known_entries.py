@@ -1,102 +1,177 @@
 """Entries of a state with many rows: asked of SQL, and kept for later searches.
 
 What was read for a search is kept. If searches have asked SQL about a large part of the rows, all
-rows are read once into a compact table. For a later state of the branch, and for another branch,
-the texts of rows that differ are read again, and the rest is kept.
+rows are read once into a compact table, in a file that processes share. For a later state of the
+branch, and for another branch, the texts of rows that differ are read again, and the rest is kept.
 """
 
 from __future__ import annotations
 
+import json
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
+from typing import Any, Literal
 
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import NO_STATE, Query
+from day1.model.rows.change import NO_STATE, CommitId, Query
 from day1.model.rows.kind import Cell, Kind
+from day1.model.values.ids import short_hash
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, columns_of, entry_of
-from day1.services.search.indexing import changes_between
+from day1.services.search.filters import Filter
+from day1.services.search.indexing import INDEXED, changes_between
 
 _MAX_KEPT = 30_000
 """Maximum number of texts whose entries are kept beside the table; each takes some 400 bytes."""
 _MAX_TABLE = 200_000
-"""Rows of a state up to which all are read into a table; each takes some 70 bytes."""
+"""Rows of a state up to which a search reads all into a table; each takes some 60 bytes."""
 _LOOKUPS = 3
 """Number of rows that are read in the time of one lookup of a text by SQL."""
+_AT_ONCE = 10_000
+"""Rows that are read at once into a table."""
+_MOST_BEHIND = 50
+"""A kept table is used if the number of rows differs by one in this many, at most."""
 _MAX_DIFFERING = 10
 """A table is kept while at most one in this many of its texts differs from the state."""
 _UNKNOWN = -(2**63)
 """The stored time of a row that does not say when it happened."""
+_HEAD_AT = 8
+"""The place of a table's head, in bytes; all numbers after it stand at multiples of this."""
+_DECODER = json.JSONDecoder()
+"""Reads values; `json.loads` also looks for spaces around them, which takes as long again."""
+
+IsStopped = Callable[[], bool]
 
 
 class EntryTable:
     """The entries of all visible rows of a state, by text; never changed.
 
-    It knows texts up to its last one. A text that is indexed later has a higher number.
+    It knows texts up to its last one. A text that is indexed later has a higher number. Its content
+    may be a file that processes share:
+
+        length of the head    8 bytes
+        head                  JSON: `tip` and `pending` of the state; `rows`, `shared`, `id_bytes`
+        times                 of each row: when it was created, and when it happened
+        texts, id ends, codes 4 bytes for each row
+        shared ends           4 bytes for each set of values that rows share; a code is its place
+        ids, shared values    UTF-8 and JSON, one after the other
     """
 
-    def __init__(self, kind: Kind, rows: Iterable[tuple[Cell, ...]], index: Index) -> None:
-        """Take rows that have the columns of `columns_of`; texts that are not indexed are left out.
+    def __init__(self, content: memoryview) -> None:
+        """Use the content that a `_TableBuilder` wrote."""
+        head_end = _HEAD_AT + int.from_bytes(content[:_HEAD_AT], "little")
+        head = json.loads(bytes(content[_HEAD_AT:head_end]))
+        self.tip: CommitId = head["tip"]
+        """The commit that the rows were read at."""
+        self.pending: list[TextId] = head["pending"]
+        """The texts of rows that were not committed then."""
+        self._count: int = head["rows"]
+        rest = content[head_end:]
+
+        def taken(code: Literal["q", "I"], count: int) -> memoryview[int]:
+            nonlocal rest
+            size = count * array(code).itemsize
+            part, rest = rest[:size].cast(code), rest[size:]
+            return part
+
+        self._times = taken("q", 2 * self._count)
+        self._texts, self._id_ends, self._codes = (taken("I", self._count) for _ in range(3))
+        self._shared_ends = taken("I", head["shared"])
+        self._ids, self._shared = rest[: head["id_bytes"]], rest[head["id_bytes"] :]
+        self._known_shared: dict[int, tuple[Any, ...]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._count
+
+    def knows(self, text: TextId) -> bool:
+        """Whether all rows that have a text are in the table."""
+        return self._count > 0 and text <= self._texts[-1]
+
+    def of(self, text: TextId) -> list[Entry]:
+        """Return the entries of a text."""
+        texts, count = self._texts, self._count
+        place = text - texts[0] if count else 0  # numbers mostly have no gaps
+        if not 0 < place < count or texts[place] != text or texts[place - 1] == text:
+            place = bisect_left(texts, text)
+        entries = []
+        while place < count and texts[place] == text:
+            created_at, happened_at = self._times[2 * place], self._times[2 * place + 1]
+            id_start = self._id_ends[place - 1] if place else 0
+            row_id = str(self._ids[id_start : self._id_ends[place]], "utf-8")
+            code = self._codes[place]
+            shared = self._known_shared.get(code) or self._read(code)
+            if happened_at == _UNKNOWN:
+                entries.append(Entry(row_id, text, created_at, None, created_at, *shared))
+            else:
+                entries.append(Entry(row_id, text, created_at, happened_at, happened_at, *shared))
+            place += 1
+        return entries
+
+    def _read(self, code: int) -> tuple[Any, ...]:
+        """Read values that rows share: facets, writer and ends."""
+        start = self._shared_ends[code - 1] if code else 0
+        text = str(self._shared[start : self._shared_ends[code]], "utf-8")
+        facets, writer, ends = _DECODER.raw_decode(text)[0]
+        shared = self._known_shared[code] = tuple(facets), tuple(writer), tuple(ends)
+        return shared
+
+
+class _TableBuilder:
+    """Collects the rows of a table."""
+
+    def __init__(self, kind: Kind, index: Index) -> None:
+        """Begin without rows."""
+        self._kind, self._index = kind, index
+        self._texts, self._times, self._codes = array("I"), array("q"), array("I")
+        self._ids: list[bytes] = []
+        self._code_by_shared: dict[tuple[object, ...], int] = {}
+
+    def add(self, rows: Sequence[tuple[Cell, ...]]) -> None:
+        """Add rows that have the columns of `columns_of`; those without an indexed text are left.
 
         Raises:
             IndexLost: the index was damaged.
         """
         unredacted_rows = [row for row in rows if row[1] != REDACTED_HASH]
-        text_id_by_hash = index.words.known(kind, [str(row[1]) for row in unredacted_rows])
-        text_ids_and_rows = [
-            (text_id, row)
-            for row in unredacted_rows
-            if (text_id := text_id_by_hash.get(str(row[1]))) is not None
-        ]
-        text_ids_and_rows.sort(key=lambda each: each[0])
-        self._texts = array("q")
-        self._times = array("q")
-        """Of each row: when it was created, and when it happened."""
-        self._id_ends = array("q", [0])
-        self._codes = array("q")
-        code_by_shared_values: dict[tuple[object, ...], int] = {}
-        row_ids = []
-        for text_id, row in text_ids_and_rows:
-            entry = entry_of(kind, row, text_id)
+        hashes = [str(row[1]) for row in unredacted_rows]
+        text_id_by_hash = self._index.words.known(self._kind, hashes)
+        code_by_shared = self._code_by_shared
+        for row in unredacted_rows:
+            text_id = text_id_by_hash.get(str(row[1]))
+            if text_id is None:
+                continue
+            entry = entry_of(self._kind, row, text_id)
             happened_at = _UNKNOWN if entry.happened_at is None else entry.happened_at
-            shared_values = (entry.facets, entry.writer, entry.ends)
+            shared = (entry.facets, entry.writer, entry.ends)
             self._texts.append(text_id)
             self._times.extend((entry.created_at, happened_at))
-            self._codes.append(
-                code_by_shared_values.setdefault(shared_values, len(code_by_shared_values))
-            )
-            self._id_ends.append(self._id_ends[-1] + len(entry.row_id))
-            row_ids.append(entry.row_id)
-        self._ids = "".join(row_ids)
-        self._shared = list(code_by_shared_values)
+            self._codes.append(code_by_shared.setdefault(shared, len(code_by_shared)))
+            self._ids.append(entry.row_id.encode())
 
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._texts)
-
-    def knows(self, text: TextId) -> bool:
-        """Whether all rows that have a text are in the table."""
-        return bool(self._texts) and text <= self._texts[-1]
-
-    def of(self, text: TextId) -> list[Entry]:
-        """Return the entries of a text."""
-        position, entries = bisect_left(self._texts, text), []
-        while position < len(self._texts) and self._texts[position] == text:
-            created_at, stored_happened_at = self._times[2 * position : 2 * position + 2]
-            happened_at = None if stored_happened_at == _UNKNOWN else stored_happened_at
-            when = created_at if happened_at is None else happened_at
-            row_id = self._ids[self._id_ends[position] : self._id_ends[position + 1]]
-            facets, writer, ends = self._shared[self._codes[position]]
-            entries.append(
-                Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # as they were put in
-            )
-            position += 1
-        return entries
+    def content(self, tip: CommitId, pending: Collection[TextId]) -> bytes:
+        """Return the content of a table, with the state that its rows were read at."""
+        order = sorted(range(len(self._texts)), key=self._texts.__getitem__)
+        times = array("q", (self._times[2 * n + part] for n in order for part in (0, 1)))
+        ids = [self._ids[n] for n in order]
+        shared = [json.dumps(cells).encode() for cells in self._code_by_shared]
+        sizes = {"rows": len(ids), "shared": len(shared), "id_bytes": sum(map(len, ids))}
+        head = json.dumps({"tip": tip, "pending": sorted(pending), **sizes}).encode()
+        head += b" " * (-len(head) % _HEAD_AT)
+        arrays = [
+            times,
+            array("I", (self._texts[n] for n in order)),
+            array("I", accumulate(map(len, ids))),
+            array("I", (self._codes[n] for n in order)),
+            array("I", accumulate(map(len, shared))),
+        ]
+        return b"".join([len(head).to_bytes(_HEAD_AT, "little"), head, *arrays, *ids, *shared])
 
 
 class KnownEntries:
@@ -167,8 +242,52 @@ class KnownEntries:
     def fill(self, reading: Reading, index: Index, rows: int) -> None:
         """Read all of the state's rows into a table if that costs no more than was spent."""
         if self._table is None and rows <= _MAX_TABLE and self._asked * _LOOKUPS > rows:
-            all_rows = reading.scan(self.kind, columns_of(self.kind), self._view_query)
-            self._table, self._differing = EntryTable(self.kind, all_rows, index), frozenset()
+            self.read_all(reading, index)
+
+    def read_all(self, reading: Reading, index: Index, stopped: IsStopped = bool) -> None:
+        """Read all of the state's rows into a table, and keep it for other processes.
+
+        Raises:
+            IndexLost: the index was damaged.
+        """
+        edition, builder = index.edition(), _TableBuilder(self.kind, index)
+        last_id: str | None = ""
+        while last_id is not None:
+            if stopped():
+                return
+            query = replace(self._view_query, above=last_id, limit=_AT_ONCE)
+            rows = reading.scan(self.kind, columns_of(self.kind), query)
+            builder.add(rows)
+            last_id = str(rows[-1][0]) if len(rows) >= _AT_ONCE else None
+        content = builder.content(reading.tip, self._pending)
+        if self._is_shared:
+            index.keep(self._file_name(reading), edition, content)
+        self._table, self._differing = EntryTable(memoryview(content)), frozenset()
+
+    def load(self, reading: Reading, index: Index, rows: int) -> bool:
+        """Use the table that a process kept, if a state has about as many rows; return whether.
+
+        What differs is read as for a later state: `at`.
+        """
+        content = index.kept(self._file_name(reading)) if self._is_shared else None
+        if content is None:
+            return False
+        table = EntryTable(content)
+        if abs(len(table) - rows) * _MOST_BEHIND > rows:
+            return False
+        self._table, self._pending = table, frozenset(table.pending)
+        self._state = replace(NO_STATE, tip=table.tip)
+        return True
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether the table is kept in a file: that of all rows, not of one task or space."""
+        return self._view_query.equal.keys() <= {"status"}
+
+    def _file_name(self, reading: Reading) -> str:
+        """Return the name of the file of the table: rows are others for another mask or query."""
+        mask = (sorted(reading.mask.rows), sorted(reading.mask.hashes))
+        return f"entries-{self.kind.table}-{short_hash(repr((self._view_query, mask)))}"
 
     def at(self, reading: Reading, history: History, index: Index) -> KnownEntries:
         """Return what is known of the state of `reading`, which may be of another branch."""
@@ -224,3 +343,22 @@ class KnownEntries:
 
     def _texts(self, hashes: Iterable[str], index: Index) -> frozenset[TextId]:
         return frozenset(index.words.known(self.kind, list(hashes)).values())
+
+
+def renew_tables(
+    reading: Reading, history: History, index: Index, above: int, stopped: IsStopped = bool
+) -> None:
+    """Keep tables of the rows of a branch, for kinds of which it has more than `above` rows.
+
+    A table that has about as many rows as the branch stays. To read a million rows takes some
+    twenty seconds, so no search does it.
+
+    Raises:
+        IndexLost: the index was damaged.
+    """
+    for kind in () if index.read_only else INDEXED:
+        row_count = reading.count(kind)
+        if row_count > above and not stopped():
+            known_entries = KnownEntries(kind, Filter(kind).view_query)
+            if not known_entries.load(reading, index, row_count):
+                known_entries.at(reading, history, index).read_all(reading, index, stopped)

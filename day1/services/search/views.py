@@ -335,10 +335,7 @@ class ViewCache:
     def large(
         self, reading: Reading, ref: Ref, row_filter: Filter, history: History, index: Index
     ) -> KnownEntries:
-        """Return what is known of an open state with many rows; `ref` names the state.
-
-        A branch that was not searched yet begins with what is known of another one.
-        """
+        """Return what is known of an open state: first what another branch or a file tells."""
         state_key = (*state_of(reading, ref), *filter_key(row_filter))
         with self._guard:
             self._check(index.edition())
@@ -346,15 +343,17 @@ class ViewCache:
             if known_entries is None and ref.branch is not None and ref.until is None:
                 other_states = (e for k, e in self.large_states.items() if k[1:] == state_key[1:])
                 known_entries = next((e for e in other_states if e.has_table), None)
+        row_count = self.row_count(reading, ref, row_filter.kind)
         if known_entries is None:
             known_entries = KnownEntries(row_filter.kind, row_filter.view_query)
-        entries_at_state = known_entries.at(reading, history, index)
-        entries_at_state.fill(reading, index, self.row_count(reading, ref, row_filter.kind))
+            known_entries.load(reading, index, row_count)
+        known_entries = known_entries.at(reading, history, index)
+        known_entries.fill(reading, index, row_count)
         with self._guard:
-            self.large_states[state_key] = entries_at_state
+            self.large_states[state_key] = known_entries
             while len(self.large_states) > _MAX_LARGE_STATES:
                 self.large_states.popitem(last=False)
-        return entries_at_state
+        return known_entries
 
     def _check(self, edition: str) -> None:
         """Forget everything if the text numbers of the old views may be void."""

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.model.branches.branch import Branch
-from day1.model.rows.change import ReadState
+from day1.model.rows.change import ReadState, Ref
+from day1.model.rows.kind import FACT
 from day1.ports.lease import Lease
 from day1.services.health.compacting import Compaction
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
+from day1.services.search.known_entries import renew_tables
 from day1.services.search.search_engine import SearchEngine
 from day1.services.upkeep.chores import Chore, ChoreRunner, ChoreState, Clock, IsStopped, Report
 from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall, Moment
@@ -22,6 +24,8 @@ EVERY_S: Final = 2.0
 """Seconds between two runs of a chore."""
 _LOOK_S: Final = 30.0
 """Seconds between checks of a store without writes, whose pending rows become due."""
+_GROWTH: Final = 10
+"""Tables of rows are renewed when a branch has one more row for each of so many."""
 
 
 def _no_report(_: object) -> None:
@@ -119,6 +123,8 @@ class _MemoryChores:
         self._followed: dict[str, ReadState] = {}
         self._to_renew: set[str] | None = None
         self._to_index: list[tuple[Branch, ReadState]] = []
+        self._tabled: dict[str, int] = {}
+        """The number of facts of branches when their tables were renewed, by id."""
         self._mask = repo.ledger.mask
         self._forgotten: frozenset[str] = frozenset()
 
@@ -166,10 +172,23 @@ class _MemoryChores:
         while self._to_index and not stopped():
             branch, read_state = self._to_index[0]
             follow(store, history, index, branch.name, branch.id)
+            self._renew_tables(branch, stopped)
             self._followed[branch.id] = read_state
             self._forgotten = frozenset()
             del self._to_index[0]
         return False
+
+    def _renew_tables(self, branch: Branch, stopped: IsStopped) -> None:
+        """Renew the tables of many rows when a branch without a parent has grown by a tenth."""
+        if branch.parent_id is not None:
+            return
+        search, counted_before = self._search, self._tabled.get(branch.id, 0)
+        with self._repo.store.reading(Ref(branch=branch.name)) as reading:
+            row_count = reading.count(FACT)
+            if abs(row_count - counted_before) * _GROWTH > counted_before:
+                limit = search.limits.exact_rows
+                renew_tables(reading, self._repo.history, search.index, limit, stopped)
+                self._tabled[branch.id] = row_count
 
     def forget(self, _: IsStopped) -> bool:
         """Remove redacted texts from this machine's index, whoever redacted them.

@@ -9,6 +9,7 @@ import pytest
 from day1.errors import EmbedderUnavailable, StoreUnavailable
 from day1.model.branches.branch import MAIN
 from day1.ports.lease import Lease
+from day1.services.search.candidates import SearchLimits
 from day1.services.upkeep import embedding, worker
 from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall
 from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
@@ -32,7 +33,8 @@ class Scene:
             (worker, "forget", 1),
         ):
             monkeypatch.setattr(module, name, self._noting(name, place))
-        self.search: Any = Mock(index=self.index, embedder=None, running=set())
+        limits = SearchLimits(exact_rows=2)
+        self.search: Any = Mock(index=self.index, embedder=None, running=set(), limits=limits)
 
     def _noting(self, name: str, place: int | None) -> Callable[..., Any]:
         def note(*given: Any) -> bool:
