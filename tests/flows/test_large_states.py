@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from day1.errors import Conflict, NotFound, Refused
-from day1.model.rows.change import Ref
+from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.services.branches.lookup import find
-from day1.services.search import known_entries
+from day1.services.search import indexing, known_entries
 from day1.services.search.entries import Entry
 from day1.services.search.filters import Filter
 from day1.services.search.indexing import follow
@@ -194,7 +194,7 @@ def renew(team: RandomTeam, above: int = 0, branch: str = "main") -> None:
 
 
 def test_a_table_is_kept_for_later_processes(team, monkeypatch):
-    monkeypatch.setattr(known_entries, "_AT_ONCE", 7)
+    monkeypatch.setattr(indexing, "PAGE", 7)
     monkeypatch.setattr(known_entries, "_MOST_BEHIND", 5)
     team.write(40, "main")
     renew(team, above=40)
@@ -244,3 +244,19 @@ def test_a_reading_of_rows_that_is_stopped_keeps_nothing(team):
         known.read_all(reading, index, lambda: True)
         assert not known.has_table
     assert not has_kept_table(team)
+
+
+@pytest.mark.parametrize("page", [1, 4, 10, 11])
+def test_all_texts_of_a_state_are_indexed_in_pages(team, monkeypatch, page):
+    monkeypatch.setattr(indexing, "PAGE", page)
+    team.write(10, "main")
+    for row in team.facts[3:5]:
+        team.do("memory_update_fact", fact_id=row, sensitivity="secret", branch="main")
+    team.store.search.index.words.lose_cursors()
+    repo, index = team.store.repo, team.store.search.index
+    follow(repo.store, repo.history, index, "main", find(repo, "main").id)
+    with repo.store.reading(Ref(branch="main")) as reading:
+        hashes = dict(reading.scan(FACT, ("id", "content_hash"), Query()))
+    indexed = index.words.known(FACT, [str(text_hash) for text_hash in hashes.values()])
+    secret = {hashes[row] for row in team.facts[3:5]}
+    assert indexed.keys() == set(hashes.values()) - secret

@@ -9,7 +9,7 @@ A past commit that is searched has a cursor of its own, under its id.
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from day1.errors import NotFound, StoreUnavailable
@@ -17,7 +17,7 @@ from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import SECRET, is_secret
 from day1.model.rows.change import Changes, CommitId, Query, Ref
-from day1.model.rows.kind import FACT, KINDS, Kind, Row
+from day1.model.rows.kind import FACT, KINDS, Cell, Kind, Row
 from day1.ports.embedder import Embedder
 from day1.ports.history import History
 from day1.ports.index import Cursor, EmbedFirst, Index, IndexBehind, IndexLost
@@ -32,6 +32,8 @@ EMBEDDED_AT_ONCE = 256
 """Number of passages in one batch: about a second of work, which a crash can lose."""
 
 _AT_ONCE = 2_000
+PAGE = 10_000
+"""Number of rows of a state that are read at once: a million would take 0.9 GB of memory."""
 _MAX_CURSORS = 16
 """Maximum number of cursors, last moved first, among which the nearest one is looked for."""
 _MAX_COMMITS = 1_000
@@ -240,7 +242,9 @@ def _unseen(
         if changes is None:
             _withdraw(reading, index, secret_hashes(reading))
             for kind in INDEXED:
-                yield from _in_parts(kind, _texts(reading, kind, Query(public=True)))
+                hash_and_text = ("id", "content_hash", str(kind.text))
+                for rows in in_pages(reading, kind, hash_and_text, Query(public=True)):
+                    yield from _in_parts(kind, {str(row[1]): str(row[2]) for row in rows})
             return
         kinds_and_changes = [(kind, c) for kind in INDEXED for c in changes.get(kind.table, ())]
         secret_rows = [c.after for _, c in kinds_and_changes if c.after and is_secret(c.after)]
@@ -285,6 +289,17 @@ def changes_between(history: History, base: CommitId, tip: CommitId) -> Changes 
         return history.changes(base, Ref(commit=tip))
     except (NotFound, StoreUnavailable):
         return None
+
+
+def in_pages(
+    reading: Reading, kind: Kind, columns: tuple[str, ...], query: Query
+) -> Iterator[list[tuple[Cell, ...]]]:
+    """Read columns of many rows, the first of which is the id, `PAGE` rows at once, by id."""
+    last_id: str | None = ""
+    while last_id is not None:
+        rows = reading.scan(kind, columns, replace(query, above=last_id, limit=PAGE))
+        yield rows
+        last_id = str(rows[-1][0]) if len(rows) >= PAGE else None
 
 
 def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:

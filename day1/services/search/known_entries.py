@@ -25,7 +25,7 @@ from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, columns_of, entry_of
 from day1.services.search.filters import Filter
-from day1.services.search.indexing import INDEXED, changes_between
+from day1.services.search.indexing import INDEXED, changes_between, in_pages
 
 _MAX_KEPT = 30_000
 """Maximum number of texts whose entries are kept beside the table; each takes some 400 bytes."""
@@ -33,8 +33,6 @@ _MAX_TABLE = 200_000
 """Rows of a state up to which a search reads all into a table; each takes some 60 bytes."""
 _LOOKUPS = 3
 """Number of rows that are read in the time of one lookup of a text by SQL."""
-_AT_ONCE = 10_000
-"""Rows that are read at once into a table."""
 _MOST_BEHIND = 50
 """A kept table is used if the number of rows differs by one in this many, at most."""
 _MAX_DIFFERING = 10
@@ -251,14 +249,10 @@ class KnownEntries:
             IndexLost: the index was damaged.
         """
         edition, builder = index.edition(), _TableBuilder(self.kind, index)
-        last_id: str | None = ""
-        while last_id is not None:
+        for rows in in_pages(reading, self.kind, columns_of(self.kind), self._view_query):
             if stopped():
                 return
-            query = replace(self._view_query, above=last_id, limit=_AT_ONCE)
-            rows = reading.scan(self.kind, columns_of(self.kind), query)
             builder.add(rows)
-            last_id = str(rows[-1][0]) if len(rows) >= _AT_ONCE else None
         content = builder.content(reading.tip, self._pending)
         if self._is_shared:
             index.keep(self._file_name(reading), edition, content)
