@@ -55,10 +55,12 @@ class Sizes:
     """How long five processes write at once."""
     depths: tuple[int, ...] = (1, 10, 100, 1_000)
     """Of branches in chains of forks; the others are compared with the first."""
+    many: tuple[int, ...] = (10_000, 100_000)
+    """Facts of the stores in which a search is compared; the others with the first."""
 
 
-QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 300, 20, 100, 40, 2.0, (1, 4, 12))
-FULL = replace(Sizes(), many_branches=5_000)
+QUICK = Sizes(200, 1_000, 4_000, 60, 10, 500, 2, 300, 20, 100, 40, 2.0, (1, 4, 12), (1_000, 4_000))
+FULL = replace(Sizes(), many_branches=5_000, many=(10_000, 100_000, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             _change(repo, MAIN, ids[:CLASHING], _MAIN, turned)
         commits = sum(1 for _ in repo.history.log(MAIN))
         note = f"{commits} commits on main; median of {sizes.repeats}"
-        previews, merges = _measured(repo, names, turned)
+        previews, merges = measured(repo, names, turned)
         what = f"of {CHANGED} changed rows, {CLASHING} clashing, into {sizes.large:,}"
         yield duration(f"merge {what}", statistics.median(merges), 0.150, note)
         yield duration(f"preview {what}", statistics.median(previews), 0.030, note)
@@ -69,25 +69,38 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield stated(f"preview of {what}", previews)
 
 
-def _measured(
-    repo: Repository, names: Sequence[str], clock: Callable[[], int]
+def measured(
+    repo: Repository,
+    names: Sequence[str],
+    clock: Callable[[], int],
+    timer: Callable[[], float] = time.perf_counter,
 ) -> tuple[list[float], list[float]]:
+    """Preview and merge branches on which facts were changed; seconds of each, by a timer."""
     previews: list[float] = []
     merges: list[float] = []
     for name in names:
         request = MergeRequest(find(repo, name), find(repo, MAIN), "auto")
-        started = time.perf_counter()
+        started = timer()
         seen_preview = planning.preview(repo, request)
-        previews.append(time.perf_counter() - started)
+        previews.append(timer() - started)
         request = replace(request, expect=seen_preview.plan.digest)
         now = clock()
-        started = time.perf_counter()
+        started = timer()
         merge_result = merging.merge(repo, request, _MAIN, now)
-        merges.append(time.perf_counter() - started)
+        merges.append(timer() - started)
         counts = (merge_result.record.merged_count, merge_result.record.rejected_count)
         if counts != (CHANGED - CLASHING, CLASHING):
             raise RuntimeError(f"merged and held {counts}")
     return previews, merges
+
+
+def change_both(
+    repo: Repository, name: str, row_ids: Sequence[str], clock: Callable[[], int]
+) -> None:
+    """Change facts on a new branch, and some of them on its parent too."""
+    forking.create(repo, name, find(repo, MAIN), clock())
+    _change(repo, name, row_ids, _SIDE, clock)
+    _change(repo, MAIN, row_ids[:CLASHING], _MAIN, clock)
 
 
 def _change(
