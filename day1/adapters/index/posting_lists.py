@@ -237,12 +237,15 @@ class PostingLists:
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{words_table}_stems"
             f" USING fts5vocab (main, {words_table}, instance)"
         )
-        query = (
-            "SELECT group_concat(doc), group_concat(offset)"  # noqa: S608 - our own names
-            f" FROM temp.{words_table}_stems WHERE term = ?"
-        )
+        table_of_stems = f"FROM temp.{words_table}_stems WHERE term = ?"
+        stems = stems_in(self._stemmer.cut([term])[0])
+        if len(stems) == 1:  # most terms are one word, whose place does not matter
+            query = f"SELECT group_concat(doc) {table_of_stems}"
+            text_of_starts = np.sort(integers(connection, query, stems[0])[0])
+            return _counted(text_of_starts, last)
+        query = f"SELECT group_concat(doc), group_concat(offset) {table_of_stems}"
         term_starts: NDArray[np.int64] | None = None
-        for stem_index, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
+        for stem_index, stem in enumerate(stems):
             texts, offsets = integers(connection, query, stem)
             possible_starts = texts * _PLACES + offsets - stem_index
             term_starts = (
@@ -252,16 +255,20 @@ class PostingLists:
             )
         if term_starts is None:
             term_starts = np.empty(0, np.int64)
-        text_of_starts = np.sort(term_starts // _PLACES)
-        firsts = np.flatnonzero(np.diff(text_of_starts, prepend=-1))
-        term_counts = np.diff(firsts, append=len(text_of_starts))
-        return _Postings(text_of_starts[firsts].astype(np.int32), _short(term_counts), last)
+        return _counted(np.sort(term_starts // _PLACES), last)
 
     def _shrink(self, most: int) -> None:
         """Forget the terms that were not used for longest, until `most` postings are left."""
         while self._posting_count > most and len(self._postings) > 1:
             _, removed_postings = self._postings.popitem(last=False)
             self._posting_count -= len(removed_postings.texts)
+
+
+def _counted(texts: NDArray[np.int64], last: int) -> _Postings:
+    """Return the postings of a term: each of the sorted texts, and how often it is there."""
+    firsts = np.flatnonzero(np.diff(texts, prepend=-1))
+    counts = np.diff(firsts, append=len(texts))
+    return _Postings(texts[firsts].astype(np.int32), _short(counts), last)
 
 
 def _lowest(scores: Scores, postings_of_terms: Sequence[_Postings], limit: int) -> float:
