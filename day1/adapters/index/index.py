@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from typing_extensions import override
+
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import FILE, VECTORS, Database, MemoryDatabase
 from day1.adapters.index.failures import is_damage
-from day1.adapters.index.kept_files import KeptFiles
 from day1.adapters.index.soundness import is_sound
 from day1.adapters.index.vectors import FileVectors
 from day1.adapters.index.words import SqliteWords
@@ -25,6 +26,7 @@ from day1.ports.index import IndexLost, TextId
 
 if TYPE_CHECKING:  # brings numpy
     from day1.adapters.index.chroma import Neighbours
+    from day1.adapters.index.kept_files import KeptFiles
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +66,6 @@ class LocalIndex:
         self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, make_neighbours, chroma_above)
-        self._kept: KeptFiles | None = KeptFiles(self._database)
 
     def in_memory(self) -> MemoryIndex:
         """Make an empty index of words in main memory, which uses no files."""
@@ -102,17 +103,26 @@ class LocalIndex:
                 for text_id, kind in kind_by_text_id.items():
                     words.forget(connection, kind, text_id)
             self._database.checkpoint()
-        if self._kept is not None:
-            self._kept.sweep()
+        kept_files = self._kept_files()
+        if kept_files is not None:
+            kept_files.sweep()
 
     def kept(self, name: str) -> memoryview | None:
         """Return what `keep` wrote under a name for this edition; None if it cannot be used."""
-        return None if self._kept is None else self._kept.load(name)
+        kept_files = self._kept_files()
+        return None if kept_files is None else kept_files.load(name)
 
     def keep(self, name: str, edition: str, content: bytes) -> None:
         """Write what searches derived from rows to a file that the store's processes share."""
-        if self._kept is not None:
-            self._kept.save(name, edition, content)
+        kept_files = self._kept_files()
+        if kept_files is not None:
+            kept_files.save(name, edition, content)
+
+    def _kept_files(self) -> KeptFiles | None:
+        """Return the files of what searches derived; None for an index without files."""
+        from day1.adapters.index.kept_files import KeptFiles  # noqa: PLC0415 - few stores need it
+
+        return KeptFiles(self._database)
 
     def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Open Chroma if it is free and add new rows; return whether more rows are missing."""
@@ -138,7 +148,10 @@ class MemoryIndex(LocalIndex):
         self.edition = self._database.edition
         self.words = SqliteWords(self._database)
         self.vectors = FileVectors(self._database, None)
-        self._kept = None
+
+    @override
+    def _kept_files(self) -> None:
+        return None
 
 
 def chroma_trouble(folder: Path) -> str | None:
