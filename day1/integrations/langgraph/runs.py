@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.store.base import BaseStore
 
 import day1
 from day1 import errors
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from day1.integrations.langgraph.store import Day1Store
-
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Ids of threads that can be a part of a branch's name."""
-_NONE: Final[Mapping[Day1Store, str]] = MappingProxyType({})
-_BRANCH_BY_STORE: ContextVar[Mapping[Day1Store, str]] = ContextVar("parallel", default=_NONE)
+_NONE: Final[Mapping[BaseStore, str]] = MappingProxyType({})
+_BRANCH_BY_STORE: ContextVar[Mapping[BaseStore, str]] = ContextVar("parallel", default=_NONE)
 """The branch of the task that runs in this context, by the store that it asked for one."""
+S = TypeVar("S", bound=BaseStore)
 
 
 def per_thread() -> str:
@@ -38,14 +35,14 @@ def per_thread() -> str:
     return "main" if thread_id is None else f"thread/{_plain(thread_id)}"
 
 
-class Parallel:
+class Parallel(Generic[S]):
     """A block of a node whose reads and writes of a store are on a branch of the calling task.
 
     `with` and `async with` take it. The branch is made from that of the store when the block
     begins; a task that LangGraph repeats finds the branch of its first attempt.
     """
 
-    def __init__(self, store: Day1Store, branch: Callable[[], day1.Branch]) -> None:
+    def __init__(self, store: S, branch: Callable[[], day1.Branch]) -> None:
         """Make nothing yet.
 
         Args:
@@ -53,9 +50,9 @@ class Parallel:
             branch: returns the branch that the store is on.
         """
         self._store, self._branch = store, branch
-        self._token: Token[Mapping[Day1Store, str]] | None = None
+        self._token: Token[Mapping[BaseStore, str]] | None = None
 
-    def __enter__(self) -> Day1Store:
+    def __enter__(self) -> S:
         """Return the store, which is on the branch of the task until the block ends.
 
         Raises:
@@ -63,7 +60,7 @@ class Parallel:
         """
         return self._entered(self._made())
 
-    async def __aenter__(self) -> Day1Store:
+    async def __aenter__(self) -> S:
         """Return the store, which is on the branch of the task until the block ends."""
         return self._entered(await asyncio.to_thread(self._made))
 
@@ -90,12 +87,12 @@ class Parallel:
             self._branch().create_branch(name)
         return name
 
-    def _entered(self, name: str) -> Day1Store:
+    def _entered(self, name: str) -> S:
         self._token = _BRANCH_BY_STORE.set({**_BRANCH_BY_STORE.get(), self._store: name})
         return self._store
 
 
-def task_branch(store: Day1Store) -> str | None:
+def task_branch(store: BaseStore) -> str | None:
     """Return the branch of the task that runs in this context, if it asked the store for one."""
     return _BRANCH_BY_STORE.get().get(store)
 

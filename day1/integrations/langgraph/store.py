@@ -181,7 +181,7 @@ class Day1Store(BaseStore):
         own_branch = self._on_branch()
         return own_branch.branch(branch).merge(own_branch.name)
 
-    def parallel(self) -> Parallel:
+    def parallel(self) -> Parallel[Day1Store]:
         """Give the calling task a branch of its own: `with store.parallel():` in a node.
 
         Until the block ends, also tools and graphs that the node calls read and write there, so
