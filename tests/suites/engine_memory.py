@@ -5,6 +5,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -247,7 +248,12 @@ class EngineMemory:
     def within(self, branch: str, space: str) -> list[str]:
         def read() -> list[str]:
             with self.store.reading(Ref(branch=branch)) as reading:
+                query, paged = Query(under=space, above="", limit=2), []
+                while page := reading.scan(FACT, ("id", "space"), query):
+                    paged += page
+                    query = replace(query, above=str(page[-1][0]))
                 found = reading.scan(FACT, ("id", "space"), Query(under=space))
+                assert paged == found
                 counts = reading.tally(FACT, "space", Query(under=space))
             assert counts == Counter(name for _, name in found)
             return [str(row_id) for row_id, _ in found]
