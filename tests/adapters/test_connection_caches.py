@@ -115,7 +115,7 @@ def test_the_longest_unused_branches_are_closed_when_the_engine_uses_much_memory
 ) -> None:
     with opened_at(tmp_path / "store", create=True) as store:
         connections: Any = cast("Any", store.repo.store)._connections
-        limit = 2 * connections._caches.total_bytes
+        limit = int(1.5 * connections._caches.total_bytes)
         for used in (limit, limit + 1):
             monkeypatch.setattr(driver, "memory_used", lambda used=used: used)
             for number in range(20):

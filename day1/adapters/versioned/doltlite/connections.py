@@ -57,9 +57,11 @@ _LEAST_STATES = 16
 CACHE_MB = 128
 """MB of pages that all connections of a process keep together, unless a setting says otherwise.
 
-If the engine uses twice as much in all, the longest unused branch or commit is closed. Each
-connection also keeps a list of what was written since the last compaction: seen were 3 MB each.
+Each connection also keeps a list of what was written since the last compaction, of which 3 MB were
+seen: `_MOST_USED` bounds all that the engine keeps.
 """
+_MOST_USED = 1.5
+"""The longest unused branch or commit is closed if the engine uses this multiple of `CACHE_MB`."""
 _MOST_KIB = 16_384
 """Maximum KiB of pages that a connection keeps; the engine's own limit is 64 MB. A reader of a
 large store reads each row once, and each connection of each process would keep them."""
@@ -200,8 +202,12 @@ class DoltLiteConnections(Connections):
 
     def _has_too_many(self) -> bool:
         count = len(self._engines)
-        uses_much = count > _LEAST_STATES and driver.memory_used() > 2 * self._caches.total_bytes
-        return count > _STATES or uses_much or (len(self._caches) > _CONNECTIONS and count > 1)
+        uses_much = driver.memory_used() > _MOST_USED * self._caches.total_bytes
+        return (
+            count > _STATES
+            or (count > _LEAST_STATES and uses_much)
+            or (count > 1 and len(self._caches) > _CONNECTIONS)
+        )
 
     def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:
