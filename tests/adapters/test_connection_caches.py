@@ -8,7 +8,7 @@ import pytest
 
 from day1.adapters.versioned.doltlite import connections as doltlite_connections
 from day1.adapters.versioned.doltlite.connections import Caches
-from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.dbapi import library
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from tests.flows.opened_store import call, facts, write
 from tests.flows.random_store import opened_at
@@ -117,7 +117,7 @@ def test_the_longest_unused_branches_are_closed_when_the_engine_uses_much_memory
         connections: Any = cast("Any", store.repo.store)._connections
         limit = int(1.5 * connections._caches.total_bytes)
         for used in (limit, limit + 1):
-            monkeypatch.setattr(driver, "memory_used", lambda used=used: used)
+            monkeypatch.setattr(library, "memory_used", lambda used=used: used)
             for number in range(20):
                 name = f"b{used}-{number}"
                 call(store, "memory_branch_create", branch_name=name)

@@ -25,7 +25,7 @@ from day1.adapters.failures import of_system
 from day1.adapters.flock import WriteLock
 from day1.adapters.sqlite_failures import HARMLESS, error_name, is_sqlite, raise_translated
 from day1.adapters.versioned.connections import Connections
-from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.dbapi import driver, library
 from day1.adapters.versioned.doltlite.file_checks import (
     IF_DAMAGED,
     away,
@@ -202,7 +202,7 @@ class DoltLiteConnections(Connections):
 
     def _has_too_many(self) -> bool:
         count = len(self._engines)
-        uses_much = driver.memory_used() > _MOST_USED * self._caches.total_bytes
+        uses_much = library.memory_used() > _MOST_USED * self._caches.total_bytes
         return (
             count > _STATES
             or (count > _LEAST_STATES and uses_much)

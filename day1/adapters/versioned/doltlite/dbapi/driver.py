@@ -129,11 +129,6 @@ def connect(
     return connection
 
 
-def memory_used() -> int:
-    """Return the bytes of memory that the engine uses for all connections of this process."""
-    return int(library().memory_used())
-
-
 def _failure(code: int, message: str) -> DatabaseError:
     """Build the error for an extended result code."""
     error = _CLASSES.get(engine.primary_name(code), OperationalError)(message)
@@ -153,8 +148,7 @@ class Connection:
         self._lock = RLock()
         self._closing = Lock()
         self._statements: dict[str, Statement] = {}
-        self.kept_statements = KEPT_STATEMENTS
-        """Maximum number of prepared statements that the connection keeps: 10 KB each."""
+        self.kept_statements = KEPT_STATEMENTS  # of 10 KB each
         self._functions: dict[tuple[str, int], Any] = {}
         handle = ctypes.c_void_p()
         code = self._lib.open_v2(uri.encode(), ctypes.byref(handle), engine.OPEN_FLAGS, None)
@@ -349,10 +343,9 @@ class Connection:
         self._lib.reset(statement.handle)
         if statement.parameters:
             self._lib.clear_bindings(statement.handle)
-        surplus = self._statements.pop(sql, None)  # a function called by SQL may have run it too
+        if (twin := self._statements.pop(sql, None)) is not None:  # a function of SQL ran it too
+            self._lib.finalize(twin.handle)
         self._statements[sql] = statement
-        if surplus is not None:
-            self._lib.finalize(surplus.handle)
         while len(self._statements) > self.kept_statements:
             self._lib.finalize(self._statements.pop(next(iter(self._statements))).handle)
 

@@ -157,6 +157,11 @@ def library() -> Library:
     return load(library_path())
 
 
+def memory_used() -> int:
+    """Return the bytes of memory that the engine uses for all connections of this process."""
+    return int(library().memory_used())
+
+
 def engine_version() -> str:
     """Load the engine and return its version."""
     library()
