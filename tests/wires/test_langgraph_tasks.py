@@ -14,7 +14,7 @@ from langgraph.types import Send
 
 import day1
 from day1 import errors
-from day1.integrations.langgraph import Day1Store
+from day1.integrations.langgraph import Day1Store, per_thread
 from tests.wires.python_places import QUIET
 
 NOTES = ("notes",)
@@ -190,6 +190,25 @@ def test_as_of_in_a_task_reads_the_past_of_its_branch(memory: Any) -> None:
 
     graph = fanned_out(work, lambda _: joined(store))
     assert graph.invoke({"said": [], "note": ""}, thread())["said"] == [1, 1, 1, ("held", 0)]
+
+
+def test_the_branch_of_a_thread_is_made_when_its_first_tasks_begin(memory: Any) -> None:
+    store = Day1Store(memory, branch=per_thread)
+
+    def work(state: State) -> dict[str, Any]:
+        with store.parallel():
+            return noted(store, state["note"])
+
+    graph = fanned_out(work, lambda _: joined(store))
+    graph.invoke({"said": [], "note": ""}, thread())
+    assert notes(store.on("thread/t")) == {*NAMES, "last"}
+    assert notes(store.on("main")) == set()
+
+
+def test_a_thread_without_tasks_of_its_own_merges_nothing(memory: Any) -> None:
+    store = Day1Store(memory, branch=per_thread)
+    graph = fanned_out(lambda _: {"said": []}, lambda _: joined(store))
+    assert graph.invoke({"said": [], "note": ""}, thread())["said"] == [("held", 0)]
 
 
 def test_outside_of_a_run_there_is_no_task(memory: Any) -> None:

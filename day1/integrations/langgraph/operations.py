@@ -7,18 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import isinf
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from langgraph.store.base import (
     Item,
     ListNamespacesOp,
     MatchCondition,
+    Op,
     PutOp,
     SearchItem,
     get_text_at_path,
+    validate_op_namespace,
 )
 
+MOST: Final = 1_000
+"""Maximum number of entries that one call puts, gets, finds or removes."""
 Namespace = tuple[str, ...]
+T = TypeVar("T")
 _KIND: Final = "langgraph"
 _OPERATORS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 _MOST_TEXT: Final = 32_768
@@ -27,6 +32,23 @@ _BEYOND: Final = 10**400
 """A whole number that is greater than any `float`."""
 _NO_KEY: Final = re.compile(r"""['"()\[\]{}]""")
 """Characters that LangGraph's SQL stores refuse in the key of a filter."""
+
+
+def validated(ops: Iterable[Op]) -> list[Op]:
+    """Check the namespaces of operations.
+
+    Raises:
+        InvalidNamespaceError: a label does not fit.
+    """
+    operations = list(ops)
+    for op in operations:
+        validate_op_namespace(op)
+    return operations
+
+
+def parts(values: list[T]) -> Iterable[list[T]]:
+    """Divide values into parts that one call takes."""
+    return (values[start : start + MOST] for start in range(0, len(values), MOST))
 
 
 def labels(name: str, namespace: Sequence[str]) -> list[str]:

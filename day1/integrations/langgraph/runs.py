@@ -42,14 +42,14 @@ class Parallel(Generic[S]):
     begins; a task that LangGraph repeats finds the branch of its first attempt.
     """
 
-    def __init__(self, store: S, branch: Callable[[], day1.Branch]) -> None:
+    def __init__(self, store: S, create: Callable[..., object]) -> None:
         """Make nothing yet.
 
         Args:
             store: the store.
-            branch: returns the branch that the store is on.
+            create: makes a branch named `branch_name` from the one that the store is on.
         """
-        self._store, self._branch = store, branch
+        self._store, self._create = store, create
         self._token: Token[Mapping[BaseStore, str]] | None = None
 
     def __enter__(self) -> S:
@@ -84,7 +84,7 @@ class Parallel(Generic[S]):
         task_hash = sha256(str(run["checkpoint_ns"]).encode()).hexdigest()[:24]
         name = f"{_prefix(run)}{task_hash}"
         with suppress(errors.BranchExists):
-            self._branch().create_branch(name)
+            self._create(branch_name=name)
         return name
 
     def _entered(self, name: str) -> S:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Self
 
 from langgraph.store.base import (
     BaseStore,
@@ -20,7 +21,6 @@ from langgraph.store.base import (
     Result,
     SearchOp,
     TTLConfig,
-    validate_op_namespace,
 )
 
 import day1
@@ -29,6 +29,7 @@ from day1.integrations.branching import Branching
 from day1.integrations.connecting import connected
 from day1.integrations.langgraph.embedding import Embedding, Vector, Vectors, fields_of
 from day1.integrations.langgraph.operations import (
+    MOST,
     Namespace,
     conditions,
     found_item,
@@ -37,15 +38,13 @@ from day1.integrations.langgraph.operations import (
     listed,
     namespace_of,
     new_entry,
+    parts,
     place,
     renewal,
+    validated,
 )
 from day1.integrations.langgraph.runs import Parallel, merge_tasks, task_branch
 from day1.types import RowBlame
-
-_MOST: Final = 1_000
-"""Maximum number of entries that one call puts, gets, finds or removes."""
-T = TypeVar("T")
 
 
 class Day1Store(BaseStore):
@@ -112,7 +111,7 @@ class Day1Store(BaseStore):
             InvalidRequest: a value is no JSON, or a key has not 1 to 1,024 characters.
             ValueTooLarge: a value has more than 8 MiB as JSON.
         """
-        operations = _validated(ops)
+        operations = validated(ops)
         embedding = self._embedding
         return self._run(
             operations, Vectors() if embedding is None else embedding.vectors(operations)
@@ -124,7 +123,7 @@ class Day1Store(BaseStore):
         Args:
             ops: the operations.
         """
-        operations, embedding = _validated(ops), self._embedding
+        operations, embedding = validated(ops), self._embedding
         vectors = Vectors() if embedding is None else await embedding.avectors(operations)
         return await asyncio.to_thread(self._run, operations, vectors)
 
@@ -146,7 +145,7 @@ class Day1Store(BaseStore):
                 if (namespace_of(entry), entry["key"]) not in put_by_key
             ],
         )
-        for put_batch in _parts(list(put_by_key.values())):
+        for put_batch in parts(list(put_by_key.values())):
             self._write(branch, put_batch, vectors)
         return results
 
@@ -187,7 +186,9 @@ class Day1Store(BaseStore):
         Until the block ends, also tools and graphs that the node calls read and write there, so
         tasks that run side by side do not meet. The node that joins them calls `merge_parallel`.
         """
-        return Parallel(self, self._on_branch)
+        own_branch = self._on_branch()
+        create = partial(self._call, own_branch, "memory_branch_create")
+        return Parallel(self, partial(create, parent_branch=own_branch.name))
 
     def merge_parallel(self) -> list[day1.Merge]:
         """Merge what the thread's tasks wrote on branches of their own, and drop these branches.
@@ -289,7 +290,7 @@ class Day1Store(BaseStore):
         """Read the entries of all get operations with as few calls as possible."""
         unique_keys = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
         entry_by_key: dict[tuple[Namespace, str], Any] = {}
-        for key_batch in _parts(unique_keys):
+        for key_batch in parts(unique_keys):
             entry_places = [place(self._name, *namespaced_key) for namespaced_key in key_batch]
             answer = self._call(on, "entry_get", keys=entry_places, at=self._at)
             entry_by_key |= dict(zip(key_batch, answer["entries"], strict=True))
@@ -334,7 +335,7 @@ class Day1Store(BaseStore):
             return
         now = datetime.now(UTC)
         change_by_id = {entry["id"]: renewal(entry, now) for entry in read}
-        for change_batch in _parts(
+        for change_batch in parts(
             [change for change in change_by_id.values() if change is not None]
         ):
             # Who may only read renews nothing, and so does who reads what is removed meanwhile.
@@ -356,7 +357,7 @@ class Day1Store(BaseStore):
         found_entries: list[dict[str, Any]] = []
         while len(found_entries) < op.limit:
             page_limit, offset = (
-                min(_MOST, op.limit - len(found_entries)),
+                min(MOST, op.limit - len(found_entries)),
                 op.offset + len(found_entries),
             )
             page = self._call(on, "entry_find", limit=page_limit, offset=offset, **arguments)
@@ -386,14 +387,3 @@ class Day1Store(BaseStore):
         entry = new_entry(self._name, op, self._fields)
         item_vectors = [] if self._embedding is None else self._embedding.of_put(op, vectors)
         return {**entry, "vectors": item_vectors} if item_vectors else entry
-
-
-def _validated(ops: Iterable[Op]) -> list[Op]:
-    operations = list(ops)
-    for op in operations:
-        validate_op_namespace(op)
-    return operations
-
-
-def _parts(values: list[T]) -> Iterable[list[T]]:
-    return (values[part_start : part_start + _MOST] for part_start in range(0, len(values), _MOST))
