@@ -66,6 +66,18 @@ def find_again(repo: Repository, branch: Branch) -> Branch:
     return current_branch
 
 
+def tip_of(repo: Repository, name: str) -> CommitId:
+    """Return the newest commit of a branch that was there when the call began.
+
+    Raises:
+        UnknownBranch: it was deleted or retired meanwhile.
+    """
+    tip = repo.history.branches().get(name)
+    if tip is None:
+        raise UnknownBranch(f"{name!r} was deleted or retired meanwhile.", branch=name)
+    return tip
+
+
 def name_of(repo: Repository, branch_id: str) -> str:
     """Return the name of a branch, also of a retired one; empty if it was deleted."""
     branch = repo.ledger.record(Branch, branch_id)

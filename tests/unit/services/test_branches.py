@@ -43,6 +43,14 @@ def test_a_fork_has_the_pending_rows_of_its_parent(bench: Bench) -> None:
     assert bench.facts("side") == {"fact_a"}
 
 
+def test_the_tip_of_a_branch_that_was_deleted_meanwhile_is_asked_for_in_vain(bench: Bench) -> None:
+    side = bench.fork("side")
+    assert lookup.tip_of(bench.repo, "side") == side.fork_commit
+    deleting.delete(bench.repo, side, MAIN, bench.now)
+    with pytest.raises(UnknownBranch, match="'side' was deleted or retired meanwhile"):
+        lookup.tip_of(bench.repo, "side")
+
+
 def test_a_taken_name_is_refused_whatever_its_case(bench: Bench) -> None:
     bench.fork("side")
     with pytest.raises(BranchExists, match="'side' exists already"):

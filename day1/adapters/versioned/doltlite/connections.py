@@ -202,12 +202,10 @@ class DoltLiteConnections(Connections):
 
     def _has_too_many(self) -> bool:
         count = len(self._engines)
-        uses_much = library.memory_used() > _MOST_USED * self._caches.total_bytes
-        return (
-            count > _STATES
-            or (count > _LEAST_STATES and uses_much)
-            or (count > 1 and len(self._caches) > _CONNECTIONS)
-        )
+        if count > _STATES or (count > 1 and len(self._caches) > _CONNECTIONS):
+            return True
+        limit = _MOST_USED * self._caches.total_bytes
+        return count > _LEAST_STATES and library.memory_used() > limit
 
     def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:

@@ -15,6 +15,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
 from day1.services.access.calls import branch_of, note_token, origin_of, repeatable
+from day1.services.branches.lookup import tip_of
 from day1.services.merges.comparing import compare
 from day1.services.merges.merging import Merged, merge
 from day1.services.merges.planning import MergeRequest
@@ -217,7 +218,7 @@ def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> Branch
         left=list(result.left),
         written=Written(
             branch=merge_request.target.name,
-            commit=merge_record.commit or ctx.repo.history.branches()[merge_request.target.name],
+            commit=merge_record.commit or tip_of(ctx.repo, merge_request.target.name),
             notes=notes,
         ),
     )
@@ -252,7 +253,7 @@ def _proposed(ctx: Context, merge_request: MergeRequest, proposal: Proposed) -> 
         merge_id="",
         conflicts=[],
         left=[],
-        written=Written(branch=target_name, commit=ctx.repo.history.branches()[target_name]),
+        written=Written(branch=target_name, commit=tip_of(ctx.repo, target_name)),
     )
     if proposal.merged is not None:
         answer = _merged(ctx, merge_request, proposal.merged)

@@ -11,6 +11,7 @@ from day1.errors import ConfirmationNeeded
 from day1.model.rows.kind import CONVERSATION
 from day1.model.values.instant import show
 from day1.services.access.calls import branch_of, origin_of
+from day1.services.branches.lookup import tip_of
 from day1.services.redaction.redacting import look, other_parts, redact
 from day1.toolsets.shared.fields import absent
 
@@ -59,6 +60,7 @@ class Redacted(Response):
 def redact_memory(ctx: Context, request: Redact) -> Redacted:
     """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
     branch_name = branch_of(ctx, request.branch).name
+    branch_tip = tip_of(ctx.repo, branch_name)
     redaction_target = look(ctx.repo, request.id)
     if request.confirm != request.id:
         raise ConfirmationNeeded(
@@ -86,7 +88,6 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
         notes.append("It is a part of a longer text: `whole` redacts the other parts too.")
     if redaction_target.kind is CONVERSATION:
         notes.append("Its messages are memories of their own: redact each by its id.")
-    branch_tip = ctx.repo.history.branches()[branch_name]
     return Redacted(
         id=request.id,
         masked=True,
