@@ -131,15 +131,18 @@ class SignBits:
 
     def _whole(self, number: int, matrix: Matrix, check: Callable[[int, int], None]) -> Words:
         """Return a whole block: of the file, or made, and then saved if that is possible now."""
-        block = None if self._file is None else self._file.block(number)
-        if block is None:
-            start, end = number * BLOCK, (number + 1) * BLOCK
-            check(start, end)
-            self._save(number)
-            block = None if self._file is None else self._file.block(number)
-            if block is None:
-                block = np.ascontiguousarray(packed(matrix[start:end]))
-        return block
+        block = self._kept(number)
+        if block is not None:
+            return block
+        start, end = number * BLOCK, (number + 1) * BLOCK
+        check(start, end)
+        self._save(number)
+        block = self._kept(number)
+        return np.ascontiguousarray(packed(matrix[start:end])) if block is None else block
+
+    def _kept(self, number: int) -> Words | None:
+        """Return a block of the file; None if it is missing or damaged."""
+        return None if self._file is None else self._file.block(number)
 
 
 def packed(vectors: Matrix | NDArray[np.uint8]) -> Words:
