@@ -60,7 +60,6 @@ class Redacted(Response):
 def redact_memory(ctx: Context, request: Redact) -> Redacted:
     """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
     branch_name = branch_of(ctx, request.branch).name
-    branch_tip = tip_of(ctx.repo, branch_name)
     redaction_target = look(ctx.repo, request.id)
     if request.confirm != request.id:
         raise ConfirmationNeeded(
@@ -69,6 +68,7 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             f"confirm={request.id!r}.",
             confirm=request.id,
         )
+    branch_tip = tip_of(ctx.repo, branch_name)  # a redaction moves no branch
     agent_id = origin_of(ctx, request).agent_id
     part_targets = other_parts(ctx.repo, redaction_target)
     targets = [redaction_target, *part_targets] if request.whole else [redaction_target]
