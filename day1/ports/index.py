@@ -257,10 +257,10 @@ class Index(Protocol):
         """
 
     def kept(self, name: str) -> memoryview | None:
-        """Return what `keep` wrote under a name; None if there is nothing, or it cannot be used."""
+        """Return the content that `keep` wrote under a name; None if it is missing or damaged."""
 
     def keep(self, name: str, edition: str, content: bytes) -> None:
-        """Write what searches derived from rows, in place of what had this name.
+        """Write content that searches derived from rows; it replaces content of the same name.
 
         All processes of a store read it, until the edition is another one than the given one.
         Nothing is written if the index cannot be written now.

@@ -113,13 +113,13 @@ class LocalIndex:
         return None if kept_files is None else kept_files.load(name)
 
     def keep(self, name: str, edition: str, content: bytes) -> None:
-        """Write what searches derived from rows to a file that the store's processes share."""
+        """Write content that searches derived from rows to a file that all processes share."""
         kept_files = self._kept_files()
         if kept_files is not None:
             kept_files.save(name, edition, content)
 
     def _kept_files(self) -> KeptFiles | None:
-        """Return the files of what searches derived; None for an index without files."""
+        """Return the shared files of searches; an index in memory has none."""
         from day1.adapters.index.kept_files import KeptFiles  # noqa: PLC0415 - few stores need it
 
         return KeptFiles(self._database)

@@ -1,4 +1,4 @@
-"""Files of what searches derived from rows, which the processes of a store share.
+"""Files that searches derive from rows, and that all processes of a store share.
 
 A file has a checksum, and its name the edition of the index: text numbers may be void with another
 one. What has another edition is deleted, since it may tell about rows that were redacted.
@@ -31,7 +31,7 @@ class KeptFiles:
         self._folder = database.folder / VECTORS
 
     def load(self, name: str) -> memoryview | None:
-        """Map the file of a name; None if there is none, or it is damaged."""
+        """Map the file with a name; return None if it is missing or damaged."""
         try:
             with self._path(name, self._database.edition()).open("rb") as file:
                 content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -42,7 +42,7 @@ class KeptFiles:
         return content if crc32(content) == checksum else None
 
     def save(self, name: str, edition: str, content: bytes) -> None:
-        """Write the file of a name, unless the edition is another one by now."""
+        """Write the file with a name, unless the index has another edition by now."""
         if self._database.read_only:
             return
         try:

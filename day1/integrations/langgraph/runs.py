@@ -122,7 +122,7 @@ def _run() -> dict[str, Any]:
 
 
 def _prefix(run: Mapping[str, Any]) -> str:
-    """Write what the names of the branches of a thread's tasks begin with."""
+    """Return the prefix that the branch names of a thread's tasks share."""
     return f"parallel/{_plain(run.get('thread_id'))}/"
 
 
