@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,10 @@ class IntentContract:
     """
 
     by_name = True
+
+    def is_wanted(self, pair: "Pair") -> bool:
+        """Whether somebody has the lock of the whole store or waits for it."""
+        return not pair.one._locks.whole_is_free()
 
     @pytest.fixture
     def pair(self, opens: Opens) -> Iterator[Pair]:
@@ -139,7 +144,7 @@ class IntentContract:
             done = [threads.submit(first)]
             assert begun.wait(30)
             done.append(threads.submit(whole))
-            until(lambda: not pair.one._locks.whole_is_free(), "the whole store is wanted")
+            until(partial(self.is_wanted, pair), "the whole store is wanted")
             done.append(threads.submit(second))
             goes_on.set()
             for one in done:
