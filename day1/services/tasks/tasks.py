@@ -130,13 +130,13 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         InvalidRequest: the task has no objective with an assigned index.
     """
     task_id, agent_id, assigned_indices = request.task_id, request.agent_id, request.assigned
-    joined_task = task_state(repo, task_id)
-    task_branch = repo.ledger.record(Branch, joined_task.task.branch_id)
-    unknown_indices = [
-        index for index in assigned_indices or () if not 0 <= index < len(joined_task.objectives)
-    ]
-    if unknown_indices:
-        _refuse_indices(unknown_indices, len(joined_task.objectives))
+    task = find_task(repo, task_id)
+    task_branch = repo.ledger.record(Branch, task.branch_id)
+    if assigned_indices:
+        objective_count = len(repo.ledger.records(Objective, task_id=task_id))
+        unknown_indices = [i for i in assigned_indices if not 0 <= i < objective_count]
+        if unknown_indices:
+            _refuse_indices(unknown_indices, objective_count)
     if task_branch is None or task_branch.retired_tip is not None:
         raise NotFound(
             "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
@@ -243,5 +243,9 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
     """Return the branches of a task by id: its own first, then its agents' in joining order."""
     branch_ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
-    branch_by_id = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in branch_ids}
-    return {branch_id: branch for branch_id, branch in branch_by_id.items() if branch is not None}
+    branch_by_id = {
+        branch.id: branch for branch in repo.ledger.records(Branch, task_id=state.task.id)
+    }
+    return {
+        branch_id: branch_by_id[branch_id] for branch_id in branch_ids if branch_id in branch_by_id
+    }
