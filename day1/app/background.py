@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from day1.adapters.chore_file import ChoreFile
+from day1.adapters.process_memory import give_back
 from day1.app.ingest import spool_ingester
 from day1.app.leases import LeasePlace
 from day1.app.noticing import noticing
@@ -97,7 +98,9 @@ def background_worker(
 
     lease, last_call = (None, None) if share is None else (share.lease, share.last_call)
     renew = prime_renewer(store, branch).renew
-    tasks = WorkerTasks(spool_ingester(store), renew, _compaction_s(store), lease, last_call)
+    tasks = WorkerTasks(
+        spool_ingester(store), renew, _compaction_s(store), lease, last_call, give_back
+    )
     report = report or failures_of(store)
     return BackgroundWorker(store.repo, store.search, tasks, clock, report)
 

@@ -39,15 +39,15 @@ class Needs:
     pid: int
     folder: Path
     memory: list[float] = field(default_factory=list)
-    """Private memory, MiB."""
+    """MiB that only this process has: pages of files that it maps are not among them."""
     file: float = 0.0
     """The most that memory.db had, MiB."""
     open_files: int = 0
 
     def look(self) -> None:
         text = Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="ascii")
-        lines = [line.split() for line in text.splitlines() if line.startswith("Private_")]
-        self.memory.append(sum(int(words[1]) for words in lines) / 1024)
+        (line,) = [line for line in text.splitlines() if line.startswith("Private_Dirty:")]
+        self.memory.append(int(line.split()[1]) / 1024)
         self.file = max(self.file, file_size(self.folder))
         self.open_files = max(
             self.open_files, sum(1 for _ in Path(f"/proc/{self.pid}/fd").iterdir())

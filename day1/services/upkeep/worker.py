@@ -23,7 +23,8 @@ START_S: Final = 1.0
 EVERY_S: Final = 2.0
 """Seconds between two runs of a chore."""
 _LOOK_S: Final = 30.0
-"""Seconds between checks of a store without writes, whose pending rows become due."""
+"""Seconds between checks of a store without writes, whose pending rows become due, and between two
+times that freed memory is given back."""
 _GROWTH: Final = 10
 """Tables of rows are renewed when a branch has one more row for each of so many."""
 
@@ -46,6 +47,8 @@ class WorkerTasks:
     """The lease of the chores that one process does for all workers of a server."""
     last_call: Moment | None = None
     """The time of the last call to a server with several workers; None: this process keeps it."""
+    give_back: Callable[[], object] = bool
+    """The function that gives memory that this process has freed back to the system."""
 
 
 NO_TASKS: Final = WorkerTasks()
@@ -72,6 +75,7 @@ class BackgroundWorker:
             Chore("prime", EVERY_S, memory_chores.renew_primes, lease),
             Chore("index", EVERY_S, memory_chores.index, lease),
             Chore("forget", EVERY_S, memory_chores.forget, lease),
+            Chore("memory", _LOOK_S, lambda _: _no_more(tasks.give_back())),
         ]
         if tasks.compaction_s:
             compaction = Compaction(repo, clock.now, tasks.compaction_s)

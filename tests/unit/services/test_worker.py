@@ -359,3 +359,19 @@ def test_a_model_that_goes_away_is_no_failure(monkeypatch: pytest.MonkeyPatch) -
     texts = Texts(monkeypatch, 5)
     texts.during = Mock(side_effect=EmbedderUnavailable("None."))
     assert not texts.run()
+
+
+def test_freed_memory_is_given_back_every_half_minute_with_and_without_the_lease(
+    bench: Bench,
+) -> None:
+    clock, given = SteppedClock(), list[float]()
+    tasks = WorkerTasks(
+        lease=Mock(acquire=Mock(return_value=False)), give_back=lambda: given.append(clock.at)
+    )
+    search: Any = Mock(index=MemoryIndex(), embedder=None, running=set())
+    background = BackgroundWorker(bench.repo, search, tasks, clock)
+    begun = clock.at
+    for _ in range(45):
+        clock.at += 2.0
+        background.step()
+    assert [at - begun for at in given] == [2.0, 32.0, 62.0]
