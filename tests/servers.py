@@ -101,8 +101,9 @@ class Program:
 class DoltServer(Program):
     """A Dolt server of one test's own, which it may kill."""
 
-    def __init__(self, folder: Path, connections: int = 400) -> None:
-        super().__init__(partial(_dolt_command, connections=connections), folder)
+    def __init__(self, folder: Path, connections: int = 400, behavior: str = "") -> None:
+        """`behavior` is YAML of that section of the server's settings."""
+        super().__init__(partial(_dolt_command, connections=connections, behavior=behavior), folder)
 
     @property
     def url(self) -> str:
@@ -255,7 +256,7 @@ def _container(image: str, port: int, environment: dict[str, str], user: str) ->
         return None, str(error)
 
 
-def _dolt_command(folder: Path, port: int, connections: int) -> list[str]:
+def _dolt_command(folder: Path, port: int, connections: int, behavior: str) -> list[str]:
     """Its own HOME, so that nobody's settings count; no socket file; it tells nobody of itself."""
     (folder / ".dolt").mkdir(exist_ok=True)
     (folder / ".dolt" / "config_global.json").write_text(
@@ -264,7 +265,7 @@ def _dolt_command(folder: Path, port: int, connections: int) -> list[str]:
     )
     (folder / "data").mkdir(exist_ok=True)
     (folder / "server.yaml").write_text(
-        f"log_level: warning\n"
+        f"log_level: warning\nbehavior: {{{behavior}}}\n"
         f"listener: {{host: 127.0.0.1, port: {port}, max_connections: {connections}}}\n"
         f"data_dir: {folder / 'data'}\ncfg_dir: {folder / 'cfg'}\n",
         encoding="utf-8",

@@ -18,9 +18,10 @@ from day1.adapters.ledger.file_locks import FOLDER as LOCKS
 from day1.adapters.ledger.file_locks import WHOLE_FILE as INTENT_LOCK
 from day1.adapters.ledger.file_locks import FileLocks
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
+from day1.adapters.ledger.server import check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER
 from day1.adapters.ledger.sqlite import check_file, open_ledger
+from day1.adapters.ledger.stamp import DOLT_STAMP
 from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_of, parse
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore

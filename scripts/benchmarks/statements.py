@@ -1,4 +1,4 @@
-"""What calls send a server: each statement is a round trip to it."""
+"""How often calls ask a server: each time is a round trip to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             begin(opened_store)
             for what, found in counts(opened_store, wire):
                 count, most = len(found), MOST[what]
-                name = f"statements that a server is sent, {what}"
+                name = f"round trips to a server, {what}"
                 yield Row(name, str(count), f"<= {most}", count, most)
         finally:
             opened_store.close()

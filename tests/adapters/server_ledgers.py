@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.server import DOLT_STAMP, open_server_ledger
+from day1.adapters.ledger.server import open_server_ledger
+from day1.adapters.ledger.stamp import DOLT_STAMP
 from day1.adapters.mysql.url import connect, parse
 from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent, IntentKind

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from day1.adapters.ledger.server import DOLT_STAMP
+from day1.adapters.ledger.stamp import DOLT_STAMP
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.url import parse
 from day1.errors import Refused, StoreReadOnly, StoreVersionUnknown

@@ -14,7 +14,7 @@ store. Its row in the ledger has the names too. Three rules hold:
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Final, Protocol, TypeVar
 
@@ -97,8 +97,9 @@ class Intents:
             except Exception:
                 if not self._mine.ended:
                     self._unfinished.add(intent.id)
-                    self._rows.finish_intent(intent)
-                    self._unfinished.discard(intent.id)
+                    with suppress(StoreUnavailable):  # the first error says more
+                        self._rows.finish_intent(intent)
+                        self._unfinished.discard(intent.id)
                 raise
             finally:
                 self._mine.intent = None

@@ -28,7 +28,6 @@ from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.ports.ledger import Recover
 
-P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
 """Maximum number of branch names remembered, of existing and missing branches."""
@@ -236,8 +235,7 @@ class SqlLedger(LedgerWithIntents):
 
     @override
     def record(self, kind: type[T], record_id: str) -> T | None:
-        records = self.records(kind, id=record_id)
-        return records[0] if records else None
+        return next(iter(self.records(kind, id=record_id)), None)
 
     @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
@@ -286,7 +284,10 @@ class SqlLedger(LedgerWithIntents):
 
     @override
     def mask(self) -> Mask:
-        version = self.stamp()
+        return self._mask_at(self.stamp())
+
+    def _mask_at(self, version: Hashable) -> Mask:
+        """Return the mask, which is read unless it was read at this version."""
         version_of_mask, mask = self._masked
         if version is None or version != version_of_mask:
             redactions = self.records(Redaction)
@@ -300,7 +301,8 @@ class SqlLedger(LedgerWithIntents):
         version = self.stamp()
         version_of_votes, known_votes = self._voted
         if version is None or version != version_of_votes:
-            newer_votes_query = selecting(Rating).where(_RATINGS.c.created_at > known_votes.since)
+            is_newer = TABLES[Rating].c.created_at > known_votes.since
+            newer_votes_query = selecting(Rating).where(is_newer)
             with self._reading() as connection:
                 rows = connection.execute(newer_votes_query).all()
             known_votes = known_votes.plus([self._record(Rating, row) for row in rows])
@@ -318,8 +320,8 @@ class SqlLedger(LedgerWithIntents):
         if name in branch_by_name:
             return branch_by_name[name]
         with self._reading() as connection:
-            folded_name = {"folded": name.lower()}
-            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded_name)
+            by_name = prepared(selecting_by, Branch, ("folded",))
+            rows = by_name.rows(connection, {"folded": name.lower()})
         branch = branch_by_name[name] = self._record(Branch, rows[0]) if rows else None
         return branch
 
@@ -395,6 +397,3 @@ class SqlLedger(LedgerWithIntents):
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
-
-
-_RATINGS = TABLES[Rating]

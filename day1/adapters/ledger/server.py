@@ -4,12 +4,10 @@ Each transaction is durable by itself. Writers take turns under a lock of the se
 server would accept two transactions that make the same change to the same row.
 """
 
-import threading
-import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -18,33 +16,43 @@ from sqlalchemy import (
     Engine,
     MetaData,
     Table,
+    bindparam,
     func,
     insert,
+    literal,
+    literal_column,
     select,
     true,
 )
 from typing_extensions import override
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.lock_and_watch import Watch
 from day1.adapters.ledger.schema import own_tables
-from day1.adapters.ledger.statements import selecting
+from day1.adapters.ledger.stamp import DOLT_STAMP, STAMP_PARTS, Stamp
+from day1.adapters.ledger.statements import deleting, inserting, selecting
 from day1.adapters.ledger.tables import TABLES, VERSION, as_row, check_version
+from day1.adapters.mysql.batch import allow, is_allowed, send, send_with_next
 from day1.adapters.mysql.failures import server_number
-from day1.adapters.mysql.lock import Locked, Queues, ServerLocks, lock_name, locked
+from day1.adapters.mysql.lock import (
+    Locked,
+    Queues,
+    ServerLocks,
+    commit_and_release,
+    lock_name,
+    locked,
+)
 from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened, roll_back
 from day1.adapters.rows.ownership import columns_of
+from day1.adapters.rows.rows import prepared
 from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOnly
+from day1.model.branches.branch import Branch
 from day1.model.records.intent import Intent
+from day1.model.redaction.mask import Mask
 
 SUFFIX: Final = "_ledger"
 """What the name of a ledger's database adds to the store's."""
-DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
-"""The query for a hash of the whole database, which any program's write changes."""
 _MAKING_S: Final = 60.0
 """Seconds to wait while another process makes the ledger."""
-_SAME_VERSION_S: Final = 1.0
-"""Seconds for which a call uses a stamp again."""
 _MAX_CONNECTIONS: Final = 16
 """Maximum number of connections; all but a writer's and those with locks serve one statement at a
 time."""
@@ -66,6 +74,13 @@ _OPEN_INTENTS: Final = (
     .select_from(_VERSION.outerjoin(TABLES[Intent], true()))
 )
 """The query for the open intents, each with the ledger's version; without any, one row."""
+_ONE: Final = select(literal(1)).subquery()
+_BRANCH_AND_STAMP: Final[Any] = (
+    selecting(Branch)
+    .with_only_columns(*map(literal_column, STAMP_PARTS), *selecting(Branch).selected_columns)
+    .select_from(_ONE.outerjoin(TABLES[Branch], TABLES[Branch].c.folded == bindparam("folded")))
+)
+"""The query for the stamp and the branch of a name; without the branch, its columns are null."""
 
 
 def open_server_ledger(
@@ -90,6 +105,8 @@ def open_server_ledger(
         ForeignStore: the ledger's database belongs to another program.
     """
     engine_of_ledger = _connect(place, wait_s)
+    if is_allowed(engine):
+        allow(engine_of_ledger)
     ledger = ServerLedger(engine_of_ledger, place, wait_s=wait_s, stamp=stamp, hold=hold)
     try:
         version = ledger.version()
@@ -121,57 +138,9 @@ def check_ledger(place: ServerUrl) -> None:
         ledger.close()
 
 
-@dataclass(slots=True)
-class _RememberedStamp:
-    """The stamp that a call has read, and until when the call may use it."""
-
-    value: str = ""
-    until: float = 0.0
-
-
 def _connect(place: ServerUrl, wait_s: float) -> Engine:
     ledger_url = place.url.set(database=place.database + SUFFIX)
     return connect(replace(place, url=ledger_url), wait_s, _MAX_CONNECTIONS)
-
-
-class _Stamp(Watch):
-    """A watch on a ledger on a server: reads its stamp by a statement."""
-
-    def __init__(self, opened: Callable[[], AbstractContextManager[Connection]], ask: str) -> None:
-        self._opened, self._ask = opened, ask
-        self._mine = threading.local()
-
-    @override
-    def version(self) -> Hashable:
-        remembered_stamp: _RememberedStamp | None = getattr(self._mine, "stamp", None)
-        if remembered_stamp is None or time.monotonic() >= remembered_stamp.until:
-            with self._opened() as connection:
-                new_stamp = str(connection.exec_driver_sql(self._ask).scalar_one())
-            if remembered_stamp is None:
-                return new_stamp
-            remembered_stamp.value, remembered_stamp.until = (
-                new_stamp,
-                time.monotonic() + _SAME_VERSION_S,
-            )
-        return remembered_stamp.value
-
-    @contextmanager
-    def same_version(self) -> Iterator[None]:
-        """Let this thread ask for the ledger's stamp only once during the block."""
-        self._mine.stamp = _RememberedStamp()
-        try:
-            yield
-        finally:
-            self._mine.stamp = None
-
-    def wrote(self) -> None:
-        """Forget the stamp, since this thread wrote."""
-        if getattr(self._mine, "stamp", None) is not None:
-            self._mine.stamp = _RememberedStamp()
-
-    @override
-    def close(self) -> None:
-        pass
 
 
 class ServerLedger(SqlLedger):
@@ -190,7 +159,7 @@ class ServerLedger(SqlLedger):
         # Only servers with a stamp, which are Dolt's, are known to let a connection hold several.
         place_of_locks, locks_by_name = (place.database, ledger_name), stamp is not None
         locks = ServerLocks(engine, place_of_locks, lock_queues, wait_s, by_name=locks_by_name)
-        self._asked = None if stamp is None else _Stamp(locks.connection, stamp)
+        self._asked = None if stamp is None else Stamp(locks.connection, stamp)
         if_damaged = "its administrator can bring back a backup."
         super().__init__(engine, locks, ledger_name, if_damaged, self._asked)
         self._locks: ServerLocks = locks
@@ -213,18 +182,28 @@ class ServerLedger(SqlLedger):
         Raises:
             StoreVersionUnknown: a later day1 has upgraded the ledger. It cannot during the turn.
         """
+        needs_turn = not (own and self._locks.by_name)
         turn = self._queues.held((self._turn,), self._opened)
-        with self._opened() if own and self._locks.by_name else turn as connection:
-            connection.exec_driver_sql("START TRANSACTION")
+        with turn if needs_turn else self._opened() as connection:
+            send_with_next(connection, "START TRANSACTION")
             try:
                 if self.is_whole:
                     version = int(connection.exec_driver_sql(_NEWEST).scalar_one())
                     check_version(version, self.where)
                 yield connection
-                connection.exec_driver_sql("COMMIT")
+                send(connection)  # or a COMMIT behind a write that fails would store the others
+                if needs_turn:
+                    commit_and_release(connection, (self._turn,))
+                else:  # the thread's intent ends with it, and so do its locks
+                    self._locks.commit(connection)
             except BaseException:
                 roll_back(connection)
                 raise
+        self._wrote()
+
+    def _wrote(self) -> None:
+        """Forget what may have changed, since this thread wrote."""
+        self._seen = (None, {})
         if self._asked is not None:
             self._asked.wrote()
 
@@ -232,6 +211,52 @@ class ServerLedger(SqlLedger):
     def same_version(self) -> AbstractContextManager[None]:
         """Read the stamp once in the block: each read is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.same_version()
+
+    @override
+    def branch(self, name: str) -> Branch | None:
+        """Find a branch by name; the stamp is read with its row, unless the branch is remembered.
+
+        A branch that was found before is found again without a statement while the stamp is known.
+        """
+        if (
+            self._asked is None
+            or self._asked.is_known
+            or name in self._seen[1]
+            or self._in_transaction
+        ):
+            return super().branch(name)
+        with self._opened() as connection:
+            row = connection.execute(_BRANCH_AND_STAMP, {"folded": name.lower()}).one()
+        stamp = self._asked.learn(row[: len(STAMP_PARTS)])
+        remembered_stamp, branch_by_name = self._seen
+        if stamp != remembered_stamp:
+            branch_by_name = {}
+            self._seen = stamp, branch_by_name
+        fields = row[len(STAMP_PARTS) :]
+        branch = None if fields[0] is None else self._record(Branch, fields)
+        branch_by_name[name] = branch
+        return branch
+
+    @override
+    def mask(self) -> Mask:
+        """Return the mask; it is read again after a redaction, not after each write."""
+        stamp = self.stamp()
+        return self._mask_at(stamp[1] if isinstance(stamp, tuple) else None)
+
+    @override
+    def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:
+        goes_on = self._in_transaction
+        with self._writing() as connection:
+            send_with_next(connection, deleting(table, key), {key: values[key]})
+            if goes_on:
+                send_with_next(connection, inserting(table), values)
+            else:
+                prepared(inserting, table).many(connection, [values])
+
+    @property
+    def _in_transaction(self) -> bool:
+        """Whether this thread has a transaction open."""
+        return getattr(self._local, "connection", None) is not None
 
     @override
     def open_intents(self) -> list[Intent]:
@@ -250,9 +275,9 @@ class ServerLedger(SqlLedger):
             super().add_intent(intent)
             return
         with self._opened() as connection:
-            connection.execute(insert(TABLES[Intent]), as_row(intent))
-        if self._asked is not None:
-            self._asked.wrote()
+            # The next statement asks whether somebody holds the lock of the whole store.
+            send_with_next(connection, inserting(TABLES[Intent]), as_row(intent))
+        self._wrote()
 
     @override
     def finish_intent(self, intent: Intent) -> None:

@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
+from sqlalchemy import (
+    Delete,
+    Insert,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from day1.adapters.ledger.tables import FIELDS, SUM, TABLES
 
@@ -31,3 +42,8 @@ def updating(table: Table) -> Update:
         column.name: bindparam(column.name) for column in table.columns if column.name != "id"
     }
     return update(table).where(table.c.id == bindparam("id")).values(new_values)
+
+
+def deleting(table: Table, key: str) -> Delete:
+    """Return the statement that deletes the row with a given key."""
+    return delete(table).where(table.c[key] == bindparam(key))

@@ -8,17 +8,20 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Engine
 
+from day1.adapters.mysql.batch import is_allowed, is_usable, send_with_next
 from day1.adapters.mysql.failures import translated
 from day1.adapters.mysql.url import opened, patience
 from day1.errors import StoreBusy, StoreUnavailable
 
 Locked = Callable[[Connection, Sequence[str], float], AbstractContextManager[None]]
 """A function that takes named locks on a connection, and waits at most so many seconds."""
+_RELEASED: Final = "released"
+"""The key of `Connection.info` for the locks that were freed with a commit."""
 Connect = Callable[[], AbstractContextManager[Connection]]
 
 
@@ -40,8 +43,21 @@ def locked(connection: Connection, names: Sequence[str], wait_s: float) -> Itera
     try:
         yield
     finally:
-        if not connection.invalidated:
+        if is_usable(connection) and connection.info.pop(_RELEASED, None) != tuple(names):
             _release(connection, names)
+
+
+def commit_and_release(connection: Connection, names: Sequence[str]) -> None:
+    """Commit, and free the locks of the innermost `locked` block at once, in one round trip.
+
+    A server that takes one statement at a time only commits.
+    """
+    if not is_allowed(connection.engine):
+        connection.exec_driver_sql("COMMIT")
+        return
+    send_with_next(connection, "COMMIT")
+    _release(connection, names)
+    connection.info[_RELEASED] = tuple(names)
 
 
 def _taken(connection: Connection, names: Sequence[str], wait_s: float) -> bool:
@@ -197,12 +213,14 @@ class ServerLocks:
             yield
             return
         with self._queues.held(new_locks, self.connection, wait_s) as connection:
-            previous_state = self._mine.connection, self._mine.locks
-            self._mine.connection, self._mine.locks = connection, previous_state[1].union(new_locks)
+            mine = self._mine
+            previous_state = mine.connection, mine.locks, mine.newest
+            mine.connection, mine.locks = connection, mine.locks.union(new_locks)
+            mine.newest = tuple(new_locks)
             try:
                 yield
             finally:
-                self._mine.connection, self._mine.locks = previous_state
+                mine.connection, mine.locks, mine.newest = previous_state
 
     @contextmanager
     def held_if_free(self, names: Collection[str]) -> Iterator[bool]:
@@ -252,13 +270,17 @@ class ServerLocks:
                 yield connection
             return
         # A dead one would connect again when it is asked, and then be without the locks.
-        if connection.invalidated:
+        if not is_usable(connection):
             raise StoreUnavailable(
                 "The connection to the server broke, and another day1 process may finish or undo "
                 "this operation: check whether it was done, then try again."
             )
         with translated(self._where):
             yield connection
+
+    def commit(self, connection: Connection) -> None:
+        """Commit the last transaction of this thread's newest locks, and free them."""
+        commit_and_release(connection, self._mine.newest)
 
     def check(self) -> None:
         """Make sure that the locks of this thread are held still, if it took any.
@@ -272,7 +294,8 @@ class ServerLocks:
 
 
 class _Mine(threading.local):
-    """The locks that this thread holds, and the connection that holds them."""
+    """The locks of this thread, those it took last, and the connection that holds them."""
 
     connection: Connection | None = None
     locks: frozenset[str] = frozenset()
+    newest: tuple[str, ...] = ()

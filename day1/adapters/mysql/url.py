@@ -12,6 +12,14 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
+from day1.adapters.mysql.batch import (
+    MULTI_STATEMENTS,
+    allow,
+    cursor_class,
+    forget,
+    is_usable,
+    prepare,
+)
 from day1.adapters.mysql.failures import server_number, translated
 from day1.errors import InvalidRequest, Refused
 from day1.model.values.instant import SECOND
@@ -139,7 +147,7 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
     """
     try:
         engine = create_engine(
-            place.url,
+            place.url.update_query_dict({"client_flag": str(MULTI_STATEMENTS)}),
             poolclass=QueuePool,
             pool_size=min(_KEPT, max_connections),
             max_overflow=max(0, max_connections - _KEPT),
@@ -154,6 +162,7 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
                 # From the first: MatrixOne then says that it is on, while the driver's 0 is.
                 "autocommit": True,
                 "charset": "utf8mb4",
+                "cursorclass": cursor_class(),
                 # The driver reads the server's greeting with the time limit of answers.
                 "connect_timeout": LET_IN_S,
                 "read_timeout": LET_IN_S,
@@ -165,7 +174,7 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
             "A store on a server needs the package pymysql: `pip install 'day1[servers]'`."
         ) from exc
     event.listen(engine, "do_connect", _let_in)
-    event.listen(engine, "connect", lambda raw, _record: _answers_within(raw, ANSWER_S))
+    event.listen(engine, "connect", _prepare)
     event.listen(engine, "checkin", _rests)
     event.listen(engine, "checkout", _check_alive)
     return engine
@@ -184,6 +193,12 @@ def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
         ) from exc
 
 
+def _prepare(raw: Any, _record: object) -> None:
+    """Prepare a new connection: limit its answers, and let nothing wait to be sent."""
+    _answers_within(raw, ANSWER_S)
+    prepare(raw)
+
+
 def _answers_within(raw: Any, seconds: float) -> None:
     """Limit what the server may take for the next answers; the driver has no public way."""
     raw._read_timeout = raw._write_timeout = seconds
@@ -200,9 +215,11 @@ def patience(connection: Connection, seconds: float) -> Iterator[None]:
         _answers_within(driver_connection, ANSWER_S)
 
 
-def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
-    """Record the time at which a connection was last used."""
+def _rests(raw: Any, record: ConnectionPoolEntry) -> None:
+    """Record the time at which a connection was last used; close it if a failure ended it."""
     record.info["rests"] = time.monotonic()
+    if raw is not None and raw.is_ended:
+        record.invalidate()
 
 
 def _check_alive(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
@@ -240,10 +257,16 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
 
 def roll_back(connection: Connection) -> None:
     """End a transaction that a connection has open, without its changes."""
-    if not connection.invalidated:
-        driver_connection: Any = connection.connection.driver_connection
-        if driver_connection.open and driver_connection.server_status & _IN_TRANSACTION:
+    if is_usable(connection):
+        forget(connection)
+        if is_in_transaction(connection):
             connection.exec_driver_sql("ROLLBACK")
+
+
+def is_in_transaction(connection: Connection) -> bool:
+    """Whether the server said in its last answer that the connection has a transaction open."""
+    driver_connection: Any = connection.connection.driver_connection
+    return bool(driver_connection.server_status & _IN_TRANSACTION)
 
 
 def clock(connection: Connection) -> int:
@@ -292,6 +315,7 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
             return "matrixone", matrixone_version
         try:
             dolt_version = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()
+            _allow_batches(connection)
         except DBAPIError as exc:
             if exc.connection_invalidated:
                 raise
@@ -302,3 +326,14 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
                 version=mysql_version,
             ) from exc
     return "dolt", str(dolt_version)
+
+
+def _allow_batches(connection: Connection) -> None:
+    """Let several statements be sent at once, unless the server's administrator forbids it."""
+    try:
+        connection.exec_driver_sql("SELECT 1; SELECT 2")
+    except DBAPIError as exc:
+        if exc.connection_invalidated:
+            raise
+    else:
+        allow(connection.engine)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 from typing_extensions import override
 
+from day1.adapters.mysql.batch import send
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.read_view import ReadView
@@ -331,7 +332,9 @@ class SqlStore(Store):
         with self._connections.exclusive(branch) as connection:
             branch_state = self._begin(connection, branch, writes=True)
             tip = self._settled(connection, branch_state)
-            if not branch_state.pending.count:  # refs must not change during a transaction
+            if branch_state.pending.count:  # refs must not change during a transaction
+                send(connection)
+            else:
                 connection.exec_driver_sql("ROLLBACK")
             yield tip
 

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
+from day1.adapters.mysql.batch import early_failure, send_with_next
 from day1.adapters.mysql.failures import server_number
-from day1.adapters.mysql.lock import Queues, lock_name
-from day1.adapters.mysql.url import ServerDatabase, opened
+from day1.adapters.mysql.lock import Queues, commit_and_release, lock_name
+from day1.adapters.mysql.url import ServerDatabase, is_in_transaction, opened
 from day1.adapters.versioned.connections import Connections
 from day1.errors import Advice, NotFound, UnknownBranch
 
 _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
+_USE: Final = "USE `"
+_LOCK: Final = "lock"
+"""The key of `Connection.info` for the lock of the branch that a connection holds."""
 
 
 class DoltConnections(Connections):
@@ -30,8 +35,17 @@ class DoltConnections(Connections):
     @contextmanager
     def on_branch(self, branch: str) -> Iterator[Connection]:
         with opened(self._engine, self.where) as connection:
-            self.switch_to(connection, branch)
-            yield connection
+            try:
+                self._use(connection, branch)
+                yield connection
+            except DBAPIError as exc:
+                if not self._lacks(exc):
+                    raise
+                raise UnknownBranch(
+                    f"There is no branch {branch!r}.",
+                    Advice("{memory_branch_list} shows those there are."),
+                    branch=branch,
+                ) from exc
 
     @override
     @contextmanager
@@ -39,15 +53,15 @@ class DoltConnections(Connections):
         with opened(self._engine, self.where) as connection:
             try:
                 self._use(connection, commit)
+                yield connection
             except DBAPIError as exc:
-                if not self._lacks(connection, exc):
+                if not self._lacks(exc):
                     raise
                 raise NotFound(
                     f"There is no commit {commit}.",
                     Advice("{memory_log} lists commits."),
                     commit=commit,
                 ) from exc
-            yield connection
 
     @override
     @contextmanager
@@ -55,30 +69,16 @@ class DoltConnections(Connections):
         """Open a connection on a branch under a named lock, which ends with the connection."""
         branch_lock = lock_name(self.database, branch)
         with self._queues.held((branch_lock,), lambda: self.on_branch(branch)) as connection:
+            connection.info[_LOCK] = branch_lock
             yield connection
-
-    def switch_to(self, connection: Connection, branch: str) -> None:
-        """Switch a connection to a branch, which plain table names then mean.
-
-        Raises:
-            UnknownBranch: no branch has this name.
-        """
-        try:
-            self._use(connection, branch)
-        except DBAPIError as exc:
-            if not self._lacks(connection, exc):
-                raise
-            raise UnknownBranch(
-                f"There is no branch {branch!r}.",
-                Advice("{memory_branch_list} shows those there are."),
-                branch=branch,
-            ) from exc
+            if is_in_transaction(connection):  # nothing was written: it ends with the lock
+                send_with_next(connection, "ROLLBACK")
 
     def _use(self, connection: Connection, revision: str) -> None:
         revision_database = f"{self.database}/{revision}".replace("`", "``").replace("%", "%%")
-        connection.exec_driver_sql(f"USE `{revision_database}`")
+        send_with_next(connection, f"{_USE}{revision_database}`")
 
-    def _lacks(self, connection: Connection, exc: DBAPIError) -> bool:
+    def _lacks(self, exc: DBAPIError) -> bool:
         """Whether an error means that the database has no such branch or commit.
 
         A user with rights on this database only gets "access denied" for an unknown branch.
@@ -86,18 +86,21 @@ class DoltConnections(Connections):
         Raises:
             DBAPIError: there is no such database, or the user has no rights on it.
         """
+        if not early_failure(exc).startswith(_USE):
+            return False
         if _DENIED not in str(exc.orig):
             return server_number(exc) == _UNKNOWN_DATABASE
-        connection.exec_driver_sql(f"USE `{self.database}`")
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql(f"{_USE}{self.database}`")
         return True
 
     @override
     def begin(self, connection: Connection, *, writes: bool) -> None:
-        connection.exec_driver_sql("START TRANSACTION")
+        send_with_next(connection, "START TRANSACTION")
 
     @override
     def end(self, connection: Connection) -> None:
-        connection.exec_driver_sql("COMMIT")
+        commit_and_release(connection, (connection.info[_LOCK],))
 
     @override
     def close(self) -> None:

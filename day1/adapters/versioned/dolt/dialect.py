@@ -6,6 +6,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 from typing_extensions import override
 
+from day1.adapters.mysql.batch import send_with_next
 from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.tables import SCHEMA, TABLES
@@ -149,8 +150,8 @@ class DoltDialect(SystemTables, Dialect):
         empty_option = "--allow-empty" if empty else "--skip-empty"
         statement = "CALL DOLT_COMMIT('-A', '-m', %s, '--author', %s, %s)"
         row = connection.exec_driver_sql(statement, (text, author, empty_option)).first()
-        # Without COMMIT the session stays in the transaction and sees nothing new.
-        connection.exec_driver_sql("COMMIT")
+        # All is stored by now. Without COMMIT the session would stay in the transaction.
+        send_with_next(connection, "COMMIT")
         return None if row is None else str(row[0])
 
 
