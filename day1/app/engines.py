@@ -18,10 +18,8 @@ from day1.adapters.ledger.file_locks import FOLDER as LOCKS
 from day1.adapters.ledger.file_locks import WHOLE_FILE as INTENT_LOCK
 from day1.adapters.ledger.file_locks import FileLocks
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.server import check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER
 from day1.adapters.ledger.sqlite import check_file, open_ledger
-from day1.adapters.ledger.stamp import DOLT_STAMP
 from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_of, parse
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
@@ -61,6 +59,8 @@ def create_store(
             except OSError as exc:
                 log.warning("git is not told to ignore %s: %s", folder, exc.strerror)
         return was_created
+    from day1.adapters.ledger.server import check_ledger
+
     with ExitStack() as open_resources:
         server = _server(settings, open_resources)
         server_url = server.place
@@ -97,6 +97,8 @@ def open_engine(
     """
     if settings.store.url is None:
         return _in_folder(settings, folder, clock, opened)
+    from day1.adapters.ledger.server import open_server_ledger
+
     server = _server(settings, opened)
     server_url, wait_s = server.place, settings.store.wait_s
     database = ServerDatabase(
@@ -150,6 +152,7 @@ def _server(settings: Settings, opened: ExitStack) -> _Server:
     opened.callback(engine.dispose)
     engine_name, version = engine_of(engine, server_url.name)
     if engine_name == "dolt":
+        from day1.adapters.ledger.stamp import DOLT_STAMP
         from day1.adapters.versioned.dolt.store import DoltStore
 
         return _Server(server_url, engine, DoltStore, version, DOLT_STAMP)
