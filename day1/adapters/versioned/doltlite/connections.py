@@ -52,7 +52,7 @@ one takes 3 to 10 ms, so what goes through all branches several times keeps them
 _CONNECTIONS = 160
 """Number of connections above which the longest unused branch or commit is closed: one that writes
 takes three open files of the process, which may have 1,024 in many systems."""
-_LEAST_STATES = 16
+_LEAST_STATES = 8
 """Number of branches and commits that stay open however much memory the engine uses."""
 CACHE_MB = 128
 """MB of pages that all connections of a process keep together, unless a setting says otherwise.
