@@ -74,6 +74,18 @@ def test_a_branch_has_one_writer_and_another_branch_another(open_it: Opened) -> 
     assert ids(one, Ref(branch="main")) == ["fact_2"]
 
 
+def test_the_tip_of_a_branch_without_pending_rows_waits_for_no_writer(open_it: Opened) -> None:
+    one, other = open_it(), open_it(wait_s=0.2)
+    add(one, 1)
+    tip = one.commit_pending("main")
+    with one.adding("main"):
+        assert other.commit_pending("main") == tip
+    add(one, 2)
+    with one.adding("main"), pytest.raises(StoreBusy):  # the row must be committed
+        other.commit_pending("main")
+    assert other.commit_pending("main") != tip
+
+
 def fail(unit: AbstractContextManager[Additions]) -> None:
     with unit as work:
         work.add(FACT, [fact_row("fact_1", NewFact("one"), Origin(), work.now)])

@@ -7,7 +7,7 @@ from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.adapters.versioned.store import MOST_PENDING_AGE, MOST_PENDING_ROWS
-from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreVersionUnknown
+from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreBusy, StoreVersionUnknown
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
@@ -129,6 +129,19 @@ def test_pending_rows_are_committed_when_the_oldest_is_old(store, clock):
     assert pending(store).count == 1
     assert commits(store)[0].line == "add 2 rows"
     assert len(ids(store)) == 3
+
+
+def test_the_tip_of_a_branch_without_pending_rows_waits_for_no_writer(store, tmp_path, clock):
+    other = DoltLiteStore(tmp_path, clock, wait_s=0.2)
+    add(store, 1)
+    tip = store.commit_pending("main")
+    with store.adding("main"):
+        assert other.commit_pending("main") == tip
+    add(store, 2)
+    with store.adding("main"), pytest.raises(StoreBusy):  # the row must be committed
+        other.commit_pending("main")
+    assert other.commit_pending("main") != tip
+    other.close()
 
 
 def test_a_commit_says_who_and_what_and_when(store, clock):

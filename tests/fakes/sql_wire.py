@@ -7,6 +7,7 @@ each command: statements, pings, rollbacks, whoever sends them.
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
@@ -20,9 +21,12 @@ _SHOWN = 300
 class Wire:
     """A TCP server in front of another; without one it lets clients in and never says anything."""
 
-    def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
-        """Name the server's port, and where it is."""
+    def __init__(
+        self, port: int | None, host: str = "127.0.0.1", round_trip_s: float = 0.0
+    ) -> None:
+        """Name the server's port, where it is, and how far away it is to seem."""
         self._to, self._host = port, host
+        self._away_s = round_trip_s / 2
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._open = threading.Event()
@@ -88,6 +92,7 @@ class Wire:
                 self._open.wait()
                 if self._ended:
                     return
+                time.sleep(self._away_s)
                 sink.sendall(data)
         for one in (source, sink):
             with suppress(OSError):

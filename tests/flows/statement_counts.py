@@ -26,7 +26,7 @@ MOST = {
     "merge of 20 rows": 32,
     "branch list": 6,
     "status": 9,
-    "task join": 22,
+    "task join": 21,
     "look": 4,
     "look after a write": 11,
     "look for changes after a write": 12,

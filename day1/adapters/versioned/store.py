@@ -83,8 +83,8 @@ class SqlStore(Store):
         self._dialect = dialect
         self.history = history
         self.point: KillPoint = no_kill_point
-        self._mask: Masks = _clear
-        self.withdraw: Withdraw = _no_index
+        self._mask: Masks = lambda: CLEAR  # a store without a ledger hides nothing
+        self.withdraw: Withdraw = lambda _branch, _hashes: None
         """The function called with the texts of rows that became secret, to remove them from the
         index."""
         self.hide: Callable[[], object] = bool
@@ -93,6 +93,8 @@ class SqlStore(Store):
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """The tip of each branch at its last use, which most often is still its tip."""
+        self._pending: set[str] = set()
+        """The branches that had pending rows at their last use."""
         self._schemas: dict[CommitId, int] = {}
         """The version of the schema of commits that were read."""
         self.version = SCHEMA_VERSION
@@ -199,7 +201,9 @@ class SqlStore(Store):
             _, version, pending, engine_time = self._read_state(connection, tip)
         if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
             self._tips.clear()
+            self._pending.clear()
         self._tips[branch] = tip
+        (self._pending.add if pending.count else self._pending.discard)(branch)
         self._remember(tip.id, version)
         return _BranchState(branch, tip, pending, engine_time, version)
 
@@ -273,6 +277,7 @@ class SqlStore(Store):
                 self.point("add.before_commit")
                 self._connections.end(connection)
                 know_added(connection, branch_state.tip.id, unit.added)
+                self._pending.add(branch)
                 self.point("add.after_commit")
         self._tell(branch, changing_units[0] if changing_units else unit)
 
@@ -340,6 +345,11 @@ class SqlStore(Store):
 
     @override
     def commit_pending(self, branch: str) -> CommitId:
+        if branch not in self._pending:  # then nobody need be locked out, if that is so still
+            with self._connections.on_branch(branch) as connection:
+                branch_state = self._begin(connection, branch)
+            if not branch_state.pending.count:
+                return branch_state.tip.id
         with self._connections.exclusive(branch) as connection:
             return self._settled(connection, self._begin(connection, branch, writes=True))
 
@@ -383,15 +393,6 @@ def _is_due(pending: Pending, now: int) -> bool:
 def _own_clock() -> int:
     """Return this machine's time in microseconds since 1970 UTC."""
     return time.time_ns() // 1_000
-
-
-def _no_index(_branch: str, _hashes: Collection[str]) -> None:
-    """Do nothing: the store has no index."""
-
-
-def _clear() -> Mask:
-    """Return a mask that hides nothing, for a store without a ledger."""
-    return CLEAR
 
 
 def _known(version: int | None) -> int:
