@@ -76,7 +76,9 @@ def forget(connection: Connection) -> None:
 
 def is_usable(connection: Connection) -> bool:
     """Whether a connection can be asked: neither the server nor a failure has ended it."""
-    return not connection.invalidated and not _raw(connection).is_ended and _raw(connection).open
+    return (
+        not connection.invalidated and not _raw(connection).is_ended and bool(_raw(connection).open)
+    )
 
 
 def early_failure(exc: DBAPIError) -> str:
@@ -111,10 +113,11 @@ def cursor_class() -> type:
                 for _ in earlier:
                     answered_count += 1
                     self.nextset()
-            except Error as exc:
+            except BaseException as exc:
                 if answered_count < len(earlier):
-                    exc.early = earlier[answered_count]
                     raw.is_ended = True  # the answers to later statements are still to come
+                    if isinstance(exc, Error):
+                        exc.early = earlier[answered_count]
                 raise
             return int(self.rowcount)
 
