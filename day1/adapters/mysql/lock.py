@@ -50,9 +50,9 @@ def locked(connection: Connection, names: Sequence[str], wait_s: float) -> Itera
 def commit_and_release(connection: Connection, names: Sequence[str]) -> None:
     """Commit, and free the locks of the innermost `locked` block at once, in one round trip.
 
-    A server that takes one statement at a time only commits.
+    Without names, or on a server that takes one statement at a time, it only commits.
     """
-    if not is_allowed(connection.engine):
+    if not names or not is_allowed(connection.engine):
         connection.exec_driver_sql("COMMIT")
         return
     send_with_next(connection, "COMMIT")
