@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from day1.errors import Day1Error
+from day1.errors import Day1Error, UnknownBranch
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import Mask
@@ -116,7 +116,9 @@ class PrimeRenewer:
             deletion_count = kept_primes.forgotten()
             try:
                 prime = prime_of(self._repo, self._services, branch, space, self._choice.chars)
-            except Day1Error as exc:  # the branch was deleted meanwhile, or cannot be read now
+            except UnknownBranch:  # it was deleted meanwhile
+                return
+            except Day1Error as exc:
                 log.warning("a prime was not renewed: %s", exc.code)
                 return
             if kept_primes.keep(prime, stamp, deletion_count):
