@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from day1.adapters.chore_file import ChoreFile
-from day1.adapters.process_memory import give_back
+from day1.adapters.process_memory import few_arenas, give_back
 from day1.app.ingest import spool_ingester
 from day1.app.leases import LeasePlace
 from day1.app.noticing import noticing
@@ -77,6 +77,7 @@ def background(
 
     `share` is what a worker shares with the others of its server, if it has several.
     """
+    few_arenas()
     report = failures_of(store)
     worker = background_worker(store, branch, report, share=share)
     return Background(worker, noticing(store, report), job_runner(store, report))
