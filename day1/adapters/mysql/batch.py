@@ -60,7 +60,7 @@ def send_with_next(
 
 def send(connection: Connection) -> None:
     """Send now what waits for a next statement."""
-    if getattr(_raw(connection), "unsent", ()):  # an embedded engine's has none
+    if _unsent(connection):
         connection.exec_driver_sql("SELECT 1")
 
 
@@ -71,19 +71,26 @@ def prepare(raw: Any) -> None:
 
 def forget(connection: Connection) -> None:
     """Forget what waits for a next statement: there will be none."""
-    _raw(connection).unsent.clear()
+    _unsent(connection).clear()
 
 
 def is_usable(connection: Connection) -> bool:
     """Whether a connection can be asked: neither the server nor a failure has ended it."""
-    return (
-        not connection.invalidated and not _raw(connection).is_ended and bool(_raw(connection).open)
-    )
+    if connection.invalidated:
+        return False
+    raw = _raw(connection)
+    return bool(raw.open) and not getattr(raw, "is_ended", False)
 
 
 def early_failure(exc: DBAPIError) -> str:
     """Return the statement that failed if it was to be sent together with a later one, else ""."""
     return getattr(exc.orig, "early", "")
+
+
+def _unsent(connection: Connection) -> list[str]:
+    """Return the statements that wait; none on a connection that was not prepared to send them."""
+    unsent: list[str] = getattr(_raw(connection), "unsent", [])
+    return unsent
 
 
 def _raw(connection: Connection) -> Any:
