@@ -106,6 +106,7 @@ def test_the_page_of_llamaindex_has_tools_and_a_memory_block(tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.weekly
 def test_the_page_of_dspy_has_tools_history_and_mcp(tmp_path: Path) -> None:
     fact, question = "The lathe needs oil every Friday.", "When do I oil the lathe?"
     turn = {"question": question, "answer": "Every Friday."}
