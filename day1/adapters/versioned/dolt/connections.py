@@ -1,7 +1,7 @@
 """Connections to a Dolt server: one pool, each connection is switched to a branch or commit."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from sqlalchemy import Connection
@@ -13,7 +13,7 @@ from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Queues, commit_and_release, lock_name
 from day1.adapters.mysql.url import ServerDatabase, is_in_transaction, opened
 from day1.adapters.versioned.connections import Connections
-from day1.errors import Advice, NotFound, UnknownBranch
+from day1.errors import Advice, Day1Error, NotFound, UnknownBranch
 
 _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
 _USE: Final = "USE `"
@@ -32,36 +32,32 @@ class DoltConnections(Connections):
         self._queues = Queues(server.wait_s)
 
     @override
-    @contextmanager
-    def on_branch(self, branch: str) -> Iterator[Connection]:
-        with opened(self._engine, self.where) as connection:
-            try:
-                self._use(connection, branch)
-                yield connection
-            except DBAPIError as exc:
-                if not self._lacks(exc):
-                    raise
-                raise UnknownBranch(
-                    f"There is no branch {branch!r}.",
-                    Advice("{memory_branch_list} shows those there are."),
-                    branch=branch,
-                ) from exc
+    def on_branch(self, branch: str) -> AbstractContextManager[Connection]:
+        missing = UnknownBranch(
+            f"There is no branch {branch!r}.",
+            Advice("{memory_branch_list} shows those there are."),
+            branch=branch,
+        )
+        return self._at(branch, missing)
 
     @override
+    def at_commit(self, commit: str) -> AbstractContextManager[Connection]:
+        missing = NotFound(
+            f"There is no commit {commit}.", Advice("{memory_log} lists commits."), commit=commit
+        )
+        return self._at(commit, missing)
+
     @contextmanager
-    def at_commit(self, commit: str) -> Iterator[Connection]:
+    def _at(self, revision: str, missing: Day1Error) -> Iterator[Connection]:
+        """Open a connection at a branch or commit; `missing` is raised if there is none."""
         with opened(self._engine, self.where) as connection:
             try:
-                self._use(connection, commit)
+                self._use(connection, revision)
                 yield connection
             except DBAPIError as exc:
                 if not self._lacks(exc):
                     raise
-                raise NotFound(
-                    f"There is no commit {commit}.",
-                    Advice("{memory_log} lists commits."),
-                    commit=commit,
-                ) from exc
+                raise missing from exc
 
     @override
     @contextmanager
