@@ -119,7 +119,7 @@ class LocalIndex:
             kept_files.save(name, edition, content)
 
     def _kept_files(self) -> KeptFiles | None:
-        """Return the shared files of searches; an index in memory has none."""
+        """Return the files of searches that processes share; None for an index in memory."""
         from day1.adapters.index.kept_files import KeptFiles  # noqa: PLC0415 - few stores need it
 
         return KeptFiles(self._database)
