@@ -121,13 +121,12 @@ class _Caller:
 
     def work(self, over: threading.Event) -> None:
         """Make round after round; each ends with a merge."""
-        for number in itertools.count():
-            if over.is_set():
-                break
-            branch = f"{self._name}/{number // MERGES_A_BRANCH}"
-            if number % MERGES_A_BRANCH == 0:
-                self._call("memory_branch_create", branch_name=branch)
-            self._round(branch)
+        with self._http:
+            for number in itertools.takewhile(lambda _: not over.is_set(), itertools.count()):
+                branch = f"{self._name}/{number // MERGES_A_BRANCH}"
+                if number % MERGES_A_BRANCH == 0:
+                    self._call("memory_branch_create", branch_name=branch)
+                self._round(branch)
 
     def _round(self, branch: str) -> None:
         both = {"source_branch": branch, "target_branch": "main", "strategy": "auto"}
