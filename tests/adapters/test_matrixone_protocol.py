@@ -202,7 +202,7 @@ def test_a_quota_that_is_used_up_is_named_with_what_to_do():
     assert told.said[-1] == "ROLLBACK"
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::sqlalchemy.exc.SAWarning")
 def test_an_older_ledger_is_brought_up_without_asking_for_types():
     """F9: the types that this server says were warned of, one line for each `bool`."""
     tables = {
