@@ -26,7 +26,12 @@ class StoreSettings(_Section):
         description="A database on a Dolt or MatrixOne server: "
         "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE; default: the store's folder.",
     )
-    wait_s: float = Field(10.0, gt=0, le=600, description="Seconds to wait for another writer.")
+    wait_s: float = Field(
+        10.0,
+        gt=0,
+        le=600,
+        description="Seconds to wait for another writer; up to 4 times as many for a compaction.",
+    )
     cache_mb: int = Field(
         128,
         ge=16,
@@ -35,7 +40,7 @@ class StoreSettings(_Section):
     )
     compact: bool = Field(
         default=True,
-        description="Let a server give back unused space if that takes at most half of `wait_s`.",
+        description="Let a server give back unused space if that takes at most 3 times `wait_s`.",
     )
 
 

@@ -23,7 +23,7 @@ class FileLease(Lease):
     def acquire(self) -> bool:
         if self._handle is None:
             try:
-                self._handle = take(self._path, 0)
+                self._handle = take(self._path)
             except OSError as exc:
                 raise of_system(exc, self._path, writing=True) from exc
         return self._handle is not None

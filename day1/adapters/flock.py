@@ -7,12 +7,54 @@ it would give two processes the lock: one of the old file, one of the new.
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from day1.adapters.failures import of_system
 from day1.errors import StoreBusy
+
+PAUSE_FILE: Final = "pause.lock"
+"""The name of the file that is locked while a store is compacted: whoever waits for another lock of
+the store has more patience meanwhile."""
+_PAUSE: Final = 4
+"""The seconds of a pause that a waiter endures, as a multiple of its limit."""
+_STEP_S: Final = 0.25
+"""Seconds after which a waiter looks whether there is a pause."""
+
+
+class Patience:
+    """How long somebody waits for locks: some seconds, and four times as many of a pause."""
+
+    def __init__(self, limit_s: float, pause: Path | None = None) -> None:
+        """Allow `limit_s` seconds; there is a pause while somebody holds the lock of `pause`."""
+        self._pause = pause
+        self._left_s, self._pause_left_s = limit_s, _PAUSE * limit_s
+
+    def __bool__(self) -> bool:
+        """Whether any time is left."""
+        return self._left_s > 0
+
+    def wait(self, event: threading.Event) -> bool:
+        """Wait for an event until no time is left; return whether it happened."""
+        is_set = event.is_set()
+        while self and not is_set:
+            started_at = time.monotonic()
+            is_set = event.wait(min(_STEP_S, self._left_s))
+            waited_s = time.monotonic() - started_at
+            if self._pause_left_s > 0 and self._is_paused():
+                self._pause_left_s -= waited_s
+            else:
+                self._left_s -= waited_s
+        return is_set
+
+    def _is_paused(self) -> bool:
+        try:
+            return self._pause is not None and self._pause.exists() and not is_free(self._pause)
+        except OSError:  # this user may not open the file
+            return False
 
 
 class WriteLock:
@@ -23,7 +65,11 @@ class WriteLock:
     """
 
     def __init__(self, path: Path, limit_s: float) -> None:
-        """Set the lock file, made when first needed; a wait takes at most `limit_s` seconds."""
+        """Set the lock file, made when first needed.
+
+        A wait takes at most `limit_s` seconds, and up to five times as many if the store is
+        compacted meanwhile.
+        """
         self._path = path
         self._limit_s = limit_s
         self._mine = threading.local()
@@ -66,7 +112,7 @@ class WriteLock:
     @contextmanager
     def _taken(self, limit_s: float) -> Iterator[bool]:
         try:
-            lock_handle = take(self._path, limit_s)
+            lock_handle = take(self._path, Patience(limit_s, self._path.with_name(PAUSE_FILE)))
         except OSError as exc:
             raise of_system(exc, self._path, writing=True) from exc
         try:
@@ -76,15 +122,15 @@ class WriteLock:
                 os.close(lock_handle)
 
 
-def take(path: Path, limit_s: float) -> int | None:
+def take(path: Path, patience: Patience | None = None) -> int | None:
     """Lock a file, which is made if it is missing; `os.close` of the result frees the lock.
 
     Args:
         path: the file.
-        limit_s: how long to wait, in seconds; 0: not at all.
+        patience: how long to wait; None: not at all.
 
     Returns:
-        The file's handle; None if another holder kept the lock for longer than the limit.
+        The file's handle; None if another holder kept the lock for longer than that.
 
     Raises:
         OSError: the file cannot be made, opened or locked.
@@ -93,8 +139,8 @@ def take(path: Path, limit_s: float) -> int | None:
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        if limit_s > 0:
-            return lock_handle if _wait(lock_handle, limit_s) else None
+        if patience:
+            return lock_handle if _wait(lock_handle, patience) else None
         os.close(lock_handle)
         return None
     except OSError:
@@ -119,7 +165,7 @@ def is_free(path: Path) -> bool:
     return True
 
 
-def _wait(handle: int, limit_s: float) -> bool:
+def _wait(handle: int, patience: Patience) -> bool:
     """Wait for the lock in the kernel, which serves waiters in order; return whether it was got.
 
     A `flock` that blocks has no time limit, so another thread blocks in it. If this thread gives
@@ -138,7 +184,7 @@ def _wait(handle: int, limit_s: float) -> bool:
         locked_event.set()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
-    locked_event.wait(limit_s)
+    patience.wait(locked_event)
     with guard:
         lock_state["given_up"] = not lock_state["got"]
     return lock_state["got"]

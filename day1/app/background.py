@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _JOBS_S: Final = 2.0
 """Seconds between two checks for due schedules and waiting jobs."""
+_COMPACTION: Final = 3
+"""The seconds that a compaction may take, as a multiple of `wait_s`; a writer endures 4 times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,9 @@ def background_worker(
 
 
 def _compaction_s(store: OpenStore) -> float:
-    """Return the seconds that a compaction may take: half of a writer's patience; 0: none."""
+    """Return the seconds that a compaction may take by its estimate; 0: none is begun."""
     compacts = store.settings.store.compact and store.repo.store.capabilities.compaction
-    return store.settings.store.wait_s / 2 if compacts and not store.read_only else 0.0
+    return _COMPACTION * store.settings.store.wait_s if compacts and not store.read_only else 0.0
 
 
 def failures_of(store: OpenStore) -> Report:

@@ -98,7 +98,7 @@ def _worker_app(settings: Settings, folder: Path) -> Starlette:
 
 def _free_number(folder: Path) -> int:
     """Take the lowest number that no living worker has; it is free again when this process ends."""
-    return next(n for n in count() if take(folder / f"{n}.lock", 0) is not None)
+    return next(n for n in count() if take(folder / f"{n}.lock") is not None)
 
 
 def _end_with_parent(folder: Path) -> None:

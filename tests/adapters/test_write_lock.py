@@ -1,10 +1,13 @@
 """The store's write lock: one holder at a time, and a limit to waiting."""
 
 import threading
+import time
 
 import pytest
 
-from day1.adapters.flock import WriteLock
+from day1.adapters.flock import PAUSE_FILE, WriteLock
+from day1.adapters.ledger.file_locks import WHOLE_FILE, FileLocks
+from day1.adapters.ledger.lock_and_watch import WHOLE
 from day1.errors import Day1Error, StoreBusy
 
 
@@ -66,6 +69,44 @@ def test_a_waiter_gets_the_lock_when_it_is_free(path):
     threading.Timer(0.05, holder.let_go).start()
     with WriteLock(path, 10).held(), WriteLock(path, 10).held_if_free() as free:
         assert not free
+
+
+def write_lock(folder):
+    """Wait at most 0.1 s for the lock that `lock` is."""
+    return WriteLock(folder / "lock", 0.1).held()
+
+
+def whole_lock(folder):
+    """Wait at most 0.1 s for the lock of the whole store."""
+    return FileLocks(folder, 0.1).held(WHOLE, 0.1)
+
+
+@pytest.mark.parametrize(("wanted", "file"), [(write_lock, "lock"), (whole_lock, WHOLE_FILE)])
+def test_a_waiter_endures_a_compaction_that_takes_longer_than_its_limit(tmp_path, wanted, file):
+    holders = [Holder(tmp_path / name) for name in (PAUSE_FILE, file)]
+    for holder in holders:
+        threading.Timer(0.3, holder.let_go).start()
+    with wanted(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(("wanted", "file"), [(write_lock, "lock"), (whole_lock, WHOLE_FILE)])
+def test_a_waiter_endures_no_compaction_for_ever(tmp_path, wanted, file):
+    holders = [Holder(tmp_path / name) for name in (PAUSE_FILE, file)]
+    started_at = time.monotonic()
+    with pytest.raises(StoreBusy), wanted(tmp_path):
+        pass
+    assert time.monotonic() - started_at >= 0.5  # its own limit, and four times that
+    for holder in holders:
+        holder.let_go()
+
+
+def test_only_a_compaction_that_lasts_makes_a_waiter_patient(tmp_path):
+    Holder(tmp_path / PAUSE_FILE).let_go()  # the file stays, as after each compaction
+    holder = Holder(tmp_path / "lock")
+    threading.Timer(0.4, holder.let_go).start()
+    with pytest.raises(StoreBusy), write_lock(tmp_path):
+        pass
 
 
 def test_a_write_lock_that_is_held_is_not_free(path):

@@ -1,5 +1,8 @@
 """A server gives unused space back while it works, if there is much of it and that is quick."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -108,6 +111,25 @@ def test_of_two_servers_that_see_a_large_store_one_compacts_it(memory):
     second = memory.store.compact(above=size - 1)
     assert first["bytes_after"] < first["bytes_before"] == size
     assert second["bytes_before"] == second["bytes_after"] == first["bytes_after"]
+
+
+def test_writers_wait_for_a_compaction_that_takes_longer_than_for_each_other(tmp_path):
+    compacts, written = threading.Event(), threading.Event()
+
+    def pause(name: str) -> None:
+        if name == "compact.before":
+            compacts.set()
+            assert not written.wait(0.3)
+
+    with closing(EngineMemory(tmp_path)) as server, ThreadPoolExecutor(1) as thread:
+        with closing(EngineMemory(tmp_path, wait_s=0.1)) as writer:
+            server.store.point = pause
+            compaction = thread.submit(server.store.compact)
+            assert compacts.wait(10)
+            writer.add_fact("main", "fact_1", fact_text="It waited.")
+            written.set()
+            compaction.result(10)
+        assert server.state("main")["facts"].keys() == {"fact_1"}
 
 
 def test_a_failed_compaction_is_tried_again_after_ten_minutes(memory, clock, no_small_store):

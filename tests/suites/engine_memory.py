@@ -58,10 +58,11 @@ class EngineMemory:
         agent: str = "one",
         *,
         old: int | bool = False,
+        wait_s: float = 10.0,
     ) -> None:
         self.clock = clock or Clock()
         url = None if isinstance(place, Path) else SecretStr(place)
-        settings = Settings(store=StoreSettings(url=url))
+        settings = Settings(store=StoreSettings(url=url, wait_s=wait_s))
         folder = place if isinstance(place, Path) else Path(tempfile.mkdtemp())
         with schema_one(int(old)) if old else nullcontext():
             create_store(settings, folder, lambda: 1, lambda: 1)

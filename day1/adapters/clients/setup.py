@@ -20,7 +20,7 @@ from day1.adapters.clients.files import Change, NotTouched, Text, carry_out, rea
 from day1.adapters.clients.hook_edits import HooksEdit
 from day1.adapters.clients.hook_table import HOOKS, PLUGIN
 from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS, PLACES, Files
-from day1.adapters.flock import take
+from day1.adapters.flock import Patience, take
 from day1.errors import Refused, StoreBusy
 from day1.model.values.callbacks import KillPoint
 from day1.ports.setup import Asked, Outcome, Setup, State
@@ -204,7 +204,7 @@ class ClientSetup(Setup):
         """Lock out other day1 processes that edit clients' files, for the block."""
         try:
             self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock_handle = take(self._own / "setup.lock", _WAIT_S)
+            lock_handle = take(self._own / "setup.lock", Patience(_WAIT_S))
         except OSError as exc:
             raise Refused(
                 f"{self._own} cannot be written, and backups of clients' files are kept there: "

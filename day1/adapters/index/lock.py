@@ -26,7 +26,8 @@ class FileLock:
             IndexBehind: the file cannot be made or opened, or another has held it for too long.
         """
         with usable(self._path.name):
-            lock_handle = flock.take(self._path, self._limit_s if wait else 0.0)
+            patience = flock.Patience(self._limit_s) if wait else None
+            lock_handle = flock.take(self._path, patience)
         if lock_handle is None and wait:
             raise IndexBehind(
                 f"Another process has held {self._path.name} for {self._limit_s:g} s; try again.",

@@ -6,7 +6,6 @@ calls wait for each other that need not, and nothing else changes.
 
 import hashlib
 import os
-import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import is_free, take
+from day1.adapters.flock import PAUSE_FILE, Patience, is_free, take
 from day1.adapters.ledger.lock_and_watch import Locks
 from day1.errors import StoreBusy
 
@@ -30,7 +29,11 @@ class FileLocks(Locks):
     """Locks on the files of a folder, which exclude other processes and other threads."""
 
     def __init__(self, folder: Path, limit_s: float) -> None:
-        """Set the folder of the lock files; a wait takes at most `limit_s` seconds."""
+        """Set the folder of the lock files.
+
+        A wait takes at most `limit_s` seconds, and up to five times as many if the store is
+        compacted meanwhile.
+        """
         self._folder = folder
         self.limit_s = limit_s
 
@@ -62,11 +65,11 @@ class FileLocks(Locks):
     @contextmanager
     def _taken(self, names: Collection[str], wait_s: float) -> Iterator[bool]:
         """Take the files' locks in the order of their names; yields whether all were free."""
-        deadline = time.monotonic() + wait_s
+        patience = Patience(wait_s, self._folder / PAUSE_FILE)
         with ExitStack() as held_locks:
             is_held = True
             for lock_path in self._paths(names):
-                lock_handle = self._take(lock_path, max(0.0, deadline - time.monotonic()))
+                lock_handle = self._take(lock_path, patience)
                 if lock_handle is None:
                     held_locks.close()
                     is_held = False
@@ -74,11 +77,11 @@ class FileLocks(Locks):
                 held_locks.callback(os.close, lock_handle)
             yield is_held
 
-    def _take(self, path: Path, wait_s: float) -> int | None:
+    def _take(self, path: Path, patience: Patience) -> int | None:
         try:
             if path.parent != self._folder:
                 path.parent.mkdir(mode=0o700, exist_ok=True)
-            return take(path, wait_s)
+            return take(path, patience)
         except OSError as exc:
             raise of_system(exc, path, writing=True) from exc
 

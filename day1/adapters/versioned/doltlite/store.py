@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, insert
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import WriteLock
+from day1.adapters.flock import PAUSE_FILE, WriteLock
 from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
@@ -33,6 +33,8 @@ LOCK_FILE = "lock"
 """The name of the file that writers lock."""
 LEDGER = "ledger.db"
 """The name of the ledger's file."""
+_PAUSE_WAIT_S = 5.0
+"""Seconds to wait until nobody looks at `PAUSE_FILE`, which takes microseconds."""
 _LONGEST = 480
 """Maximum number of bytes of a store's path: the engine allows 512 with the names of its files."""
 
@@ -124,8 +126,9 @@ class DoltLiteStore(SqlStore):
 
     @override
     def compact(self, above: int = 0) -> dict[str, Json]:
-        """Compact the file by `dolt_gc`; other writers wait meanwhile."""
-        with self._connections.lock.held():
+        """Compact the file by `dolt_gc`; other writers wait meanwhile, with more patience."""
+        pause_lock = WriteLock(self._connections.path.with_name(PAUSE_FILE), _PAUSE_WAIT_S)
+        with self._connections.lock.held(), pause_lock.held():
             bytes_before = self.size()
             if bytes_before <= above:
                 return {"bytes_before": bytes_before, "bytes_after": bytes_before}
