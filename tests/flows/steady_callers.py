@@ -15,11 +15,13 @@ from typing import Any
 
 import httpx2
 
-from tests.flows.many_agents import LIMIT_S, Calls
+from tests.flows.many_agents import Calls
 from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import environment
 
 CALLERS = 6
+LIMIT_S = 50.0
+"""No call takes longer: a writer waits 10 s for others, and 40 for a compaction."""
 FACTS = 20
 """What a caller writes before it merges."""
 MERGES_A_BRANCH = 3

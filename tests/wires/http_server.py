@@ -97,8 +97,9 @@ class HttpServer:
         finally:
             self.process.kill()
         self._reader.join(WAIT_S)
-        assert self.process.stdout is not None
-        assert self.process.stdout.read() == "", "stdout belongs to nobody here"
+        with self.process:  # closes its pipes
+            assert self.process.stdout is not None
+            assert self.process.stdout.read() == "", "stdout belongs to nobody here"
 
     def post(self, operation: str, token: str | None = None, /, **arguments: Any) -> Response:
         """Call an operation over REST."""
