@@ -8,8 +8,8 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -147,6 +147,23 @@ def take(path: Path, patience: Patience | None = None) -> int | None:
         os.close(lock_handle)
         raise
     return lock_handle
+
+
+def take_all(paths: Sequence[Path], patience: Patience) -> list[int] | None:
+    """Lock files one after the other; return their handles, or None if one was not free in time.
+
+    Raises:
+        OSError: a file cannot be made, opened or locked.
+    """
+    with ExitStack() as until_all_are_locked:
+        lock_handles: list[int] = []
+        for path in paths:
+            if (lock_handle := take(path, patience)) is None:
+                return None
+            until_all_are_locked.callback(os.close, lock_handle)
+            lock_handles.append(lock_handle)
+        until_all_are_locked.pop_all()
+        return lock_handles
 
 
 def is_free(path: Path) -> bool:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import pytest
 from sqlalchemy import Engine, event
 
-from day1.adapters.ledger.file_locks import FileLocks
+from day1.adapters import flock
 from day1.model.records.merge_record import MergeRecord
 from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.merges import merging, planning
@@ -43,13 +43,13 @@ def dying(at: int) -> Iterator[list[int]]:
             if steps[0] >= at:
                 raise Died
 
-    take = FileLocks._take
+    take = flock.take
 
-    def taken(locks: FileLocks, *args: Any) -> int | None:
+    def taken(*args: Any) -> int | None:
         step()
-        return take(locks, *args)
+        return take(*args)
 
-    with patch.object(FileLocks, "_take", taken):
+    with patch.object(flock, "take", taken):
         for name in ("before_cursor_execute", "commit"):
             event.listen(Engine, name, step)
         try:

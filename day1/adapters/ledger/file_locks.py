@@ -7,14 +7,14 @@ calls wait for each other that need not, and nothing else changes.
 import hashlib
 import os
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import PAUSE_FILE, Patience, is_free, take
+from day1.adapters.flock import PAUSE_FILE, Patience, is_free, take_all
 from day1.adapters.ledger.lock_and_watch import Locks
 from day1.errors import StoreBusy
 
@@ -65,25 +65,18 @@ class FileLocks(Locks):
     @contextmanager
     def _taken(self, names: Collection[str], wait_s: float) -> Iterator[bool]:
         """Take the files' locks in the order of their names; yields whether all were free."""
-        patience = Patience(wait_s, self._folder / PAUSE_FILE)
-        with ExitStack() as held_locks:
-            is_held = True
-            for lock_path in self._paths(names):
-                lock_handle = self._take(lock_path, patience)
-                if lock_handle is None:
-                    held_locks.close()
-                    is_held = False
-                    break
-                held_locks.callback(os.close, lock_handle)
-            yield is_held
-
-    def _take(self, path: Path, patience: Patience) -> int | None:
+        lock_paths = self._paths(names)
         try:
-            if path.parent != self._folder:
-                path.parent.mkdir(mode=0o700, exist_ok=True)
-            return take(path, patience)
+            if names:
+                (self._folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
+            lock_handles = take_all(lock_paths, Patience(wait_s, self._folder / PAUSE_FILE))
         except OSError as exc:
-            raise of_system(exc, path, writing=True) from exc
+            raise of_system(exc, lock_paths[0], writing=True) from exc
+        try:
+            yield lock_handles is not None
+        finally:
+            for lock_handle in lock_handles or ():
+                os.close(lock_handle)
 
     def _paths(self, names: Collection[str]) -> list[Path]:
         if not names:
