@@ -155,6 +155,10 @@ class ValueTooLarge(InvalidRequest):
     """A value of an entry is longer than day1 keeps; `details["limit"]` is the most bytes."""
 
 
+class AnswerTooLarge(InvalidRequest):
+    """The asked values have more bytes together than one answer; `details["limit"]` is the most."""
+
+
 class NotFound(Day1Error):
     """The thing that a call names does not exist."""
 

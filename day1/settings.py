@@ -38,6 +38,11 @@ class StoreSettings(_Section):
         le=65_536,
         description="MB of a folder's pages that all connections of a process keep together.",
     )
+    answer_bytes: int = Field(
+        268_435_456,
+        ge=8_388_608,
+        description="The most bytes of JSON values that one call answers.",
+    )
     compact: bool = Field(
         default=True,
         description="Let a server give back unused space if that takes at most 3 times `wait_s`.",

@@ -30,6 +30,8 @@ class Limits:
     """What to do with texts that look like a secret: warn, refuse or ignore."""
     prime_chars: int = 1_200
     """Maximum number of characters of a prime."""
+    answer_bytes: int = 268_435_456
+    """Maximum number of bytes of the values that one call answers."""
 
 
 def unseen(done: int, total: int | None) -> None:

@@ -60,8 +60,10 @@ class OpenStore:
 
     def context(self, caller: Caller) -> Context:
         """Build the context of one call, limited to what the caller may see and do."""
-        write = self.settings.write
-        limits = Limits(write.raw_characters, write.secrets, self.settings.prime.chars)
+        write, answer_bytes = self.settings.write, self.settings.store.answer_bytes
+        limits = Limits(
+            write.raw_characters, write.secrets, self.settings.prime.chars, answer_bytes
+        )
         repo, search, prime_services = self.repo, self.search, self.prime
         if caller.access.branches:
             repo = scoped(repo, caller.access)

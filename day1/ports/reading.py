@@ -64,6 +64,9 @@ class Reading(Protocol):
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         """Count the rows by their value of `column`: all of a kind, or those that a query finds."""
 
+    def size(self, kind: Kind, column: str, query: Query) -> int:
+        """Sum the bytes that a text column has in the rows that a query finds, hidden ones too."""
+
     def log(self) -> Iterator[Commit]:
         """Yield the commit of this state and its first parents, newest first."""
 

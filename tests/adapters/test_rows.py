@@ -111,6 +111,14 @@ def test_rows_are_counted_by_value(reading):
     )
 
 
+def test_the_bytes_of_a_column_are_summed(reading):
+    assert reading.size(FACT, "category", Query()) == 3 * len("red") + 3 * len("blue")
+    assert reading.size(FACT, "category", Query(among={"id": of(1, 2, 3)})) == len("redblue")
+    many_ids = [*of(1), *(f"fact_none_{number}" for number in range(2 * rows._CHUNK))]
+    assert reading.size(FACT, "category", Query(among={"id": many_ids})) == len("red")
+    assert reading.size(FACT, "category", Query(equal={"id": "fact_none"})) == 0
+
+
 def test_rows_without_a_value_are_counted_and_found(reading):
     assert reading.count(FACT, {"category": None}) == 4
     assert reading.count(FACT, {"category": None, "agent_id": "ada"}) == 4

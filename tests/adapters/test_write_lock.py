@@ -83,9 +83,13 @@ def whole_lock(folder):
 
 @pytest.mark.parametrize(("wanted", "file"), [(write_lock, "lock"), (whole_lock, WHOLE_FILE)])
 def test_a_waiter_endures_a_compaction_that_takes_longer_than_its_limit(tmp_path, wanted, file):
-    holders = [Holder(tmp_path / name) for name in (PAUSE_FILE, file)]
-    for holder in holders:
-        threading.Timer(0.3, holder.let_go).start()
+    compaction, writer = (Holder(tmp_path / name) for name in (PAUSE_FILE, file))
+
+    def end() -> None:
+        writer.let_go()
+        compaction.let_go()
+
+    threading.Timer(0.3, end).start()
     with wanted(tmp_path):
         pass
 

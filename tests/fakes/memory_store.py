@@ -34,16 +34,7 @@ from day1.model.rows.change import (
     Writes,
     place_in_time,
 )
-from day1.model.rows.kind import (
-    BY_TABLE,
-    HELD,
-    KINDS,
-    Cell,
-    Kind,
-    Row,
-    text_of,
-    when,
-)
+from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, text_of, when
 from day1.model.values.space import is_within
 from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
@@ -108,6 +99,9 @@ class MemoryReading:
 
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         return dict(Counter(row[column] for row in self.find(kind, query or Query())))
+
+    def size(self, kind: Kind, column: str, query: Query) -> int:
+        return sum(len(str(row[column] or "").encode()) for row in self.find(kind, query))
 
     def log(self) -> Iterator[Commit]:
         return self.store.history.log(self.tip)

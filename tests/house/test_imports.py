@@ -17,7 +17,7 @@ SELDOM = {
 """Libraries and parts of day1 that cost time or memory, and that no start needs."""
 MOST_OF_A_HOOK = 60
 """Modules that a hook loads beyond those of a bare start; 3.11 loads 53."""
-MOST_OF_A_SERVER = {"day1": 460, "others": 800}
+MOST_OF_A_SERVER = {"day1": 461, "others": 800}
 """Modules that `day1 mcp` has loaded when its tools are listed."""
 LISTED = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + json.dumps(
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}

@@ -256,6 +256,9 @@ class EngineMemory:
                 found = reading.scan(FACT, ("id", "space"), Query(under=space))
                 assert paged == found
                 counts = reading.tally(FACT, "space", Query(under=space))
+                texts = reading.scan(FACT, ("fact_text",), Query(under=space))
+                size = reading.size(FACT, "fact_text", Query(under=space))
+            assert size == sum(len(str(text).encode()) for (text,) in texts)
             assert counts == Counter(name for _, name in found)
             return [str(row_id) for row_id, _ in found]
 

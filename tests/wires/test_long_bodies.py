@@ -53,6 +53,20 @@ def test_a_value_of_8_mib_fits_a_request_however_it_is_escaped(tmp_path: Path) -
         assert len(log) < 100_000
 
 
+def test_values_that_are_too_large_for_one_answer_are_asked_for_in_parts(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store", DAY1_STORE__ANSWER_BYTES="8388608") as server:
+        for key in ("a", "b"):
+            assert (
+                server.ask("POST", LONG, content=body_of({"n": "x" * 5_000_000}, key)).status == 200
+            )
+        answer = server.post("entry_find")
+        assert (answer.status, answer.code) == (400, "answer_too_large")
+        assert answer.body["error"]["details"]["limit"] == 8_388_608
+        assert len(server.ok("entry_find", limit=1)["entries"]) == 1
+        answer = server.post("entry_get", keys=[{"key": "a"}, {"key": "b"}])
+        assert (answer.status, answer.code) == (400, "answer_too_large")
+
+
 def test_other_calls_and_callers_without_a_token_send_less(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as server:
         answer = server.ask("POST", "/api/v1/memory_write_fact", content=b" " * 5_000_000)

@@ -10,18 +10,18 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Dialect, Select, func, select
+from sqlalchemy import Connection, Dialect, Select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
+from day1.adapters.rows import totals
 from day1.adapters.rows.read_view import Past, ReadView
 from day1.adapters.rows.statements import (
     OF_COLUMN,
     UNDER,
     Shape,
     columns_at,
-    conditions,
     counting,
     counting_pending,
     insert_into,
@@ -293,17 +293,16 @@ class SqlReading(Reading):
     @override
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         row_query = query or Query()
-        is_absent = column not in columns_at(kind, self.version)  # MatrixOne groups nothing by NULL
-        if self.mask.rows or (is_absent and query):
+        if self.mask.rows or column not in columns_at(kind, self.version):
             return Counter(value for (value,) in self.scan(kind, (column,), row_query))
-        if is_absent:
-            return {None: row_count} if (row_count := self.count(kind)) else {}
         table = table_at(kind.table, self.version)
-        values, null_columns = self._bound(kind, row_query)
-        criteria = conditions(table, null_columns, tuple(values))
-        statement = select(table.c[column], func.count()).select_from(table.table).where(*criteria)
-        counted_rows = self.connection.execute(statement.group_by(table.c[column]), values)
-        return {value: int(count) for value, count in counted_rows}
+        return totals.tally(self.connection, table, column, self._bound(kind, row_query))
+
+    @override
+    def size(self, kind: Kind, column: str, query: Query) -> int:
+        table = table_at(kind.table, self.version)
+        parts = (self._bound(kind, part) for part in _narrowed(query))
+        return sum(totals.size(self.connection, table, column, part) for part in parts)
 
     @override
     def log(self) -> Iterator[Commit]:

@@ -43,6 +43,10 @@ class EmptyReading(Reading):
         return {}
 
     @override
+    def size(self, _kind: Kind, _column: str, _query: Query) -> int:
+        return 0
+
+    @override
     def log(self) -> Iterator[Commit]:
         return iter(())
 

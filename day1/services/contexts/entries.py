@@ -15,15 +15,9 @@ from day1.model.contexts.keyed import CONTEXT, context_id
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
-from day1.model.rows.kind import (
-    EDIT,
-    OBSERVATION,
-    Cell,
-    Row,
-    revision,
-    text_of,
-)
+from day1.model.rows.kind import EDIT, OBSERVATION, Cell, Row, revision, text_of
 from day1.ports.reading import Reading
+from day1.services.rows.value_sizes import VALUE, refuse_large_rows, scan_values
 
 ABSENT: Final = "none"
 """The expected revision of an entry that must not exist."""
@@ -91,11 +85,17 @@ class EntryQuery:
         return Query(equal=equal_columns, under=space, alive_at=self.now, public=True)
 
 
-def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | None]:
+def get(
+    reading: Reading, keys: Sequence[EntryKey], now: int, most_bytes: int | None = None
+) -> list[Entry | None]:
     """Return the entries of some places in their order; None for those that are not there.
 
     Secret entries are included: a caller who names a space and a key may read the entry.
+
+    Raises:
+        AnswerTooLarge: their values have more than `most_bytes` bytes.
     """
+    refuse_large_rows(reading, OBSERVATION, [key.row_id for key in keys], most_bytes)
     row_by_key = rows_of(reading, keys, now)
     entry_by_id = {entry.row_id: entry for entry in _entries(reading, list(row_by_key.values()))}
     return [entry_by_id.get(key.row_id) for key in keys]
@@ -115,19 +115,27 @@ def find(reading: Reading, query: EntryQuery) -> list[str]:
     if reading.mask.hashes:  # else no text is redacted, and the column is the longest of these
         columns.append("content_hash")
     if query.where:
-        columns += ["structure", "summary"]
-    rows = [
-        row
-        for row in reading.scan(OBSERVATION, columns, query.rows)
-        if row[2] is not None and REDACTED_HASH not in row[3:4]
+        columns += [VALUE, "summary"]
+        rows = scan_values(reading, OBSERVATION, columns, query.rows)
+    else:
+        rows = iter(reading.scan(OBSERVATION, columns, query.rows))
+    created = [
+        (row[0], row[1])
+        for row in rows
+        if row[2] is not None
+        and REDACTED_HASH not in row[3:4]
+        and (not query.where or meets(_value(*row[-2:]), query.where))
     ]
-    if query.where:
-        rows = [row for row in rows if meets(_value(*row[-2:]), query.where)]
-    return [str(row_id) for _, row_id in sorted(((row[0], row[1]) for row in rows), reverse=True)]
+    return [str(row_id) for _, row_id in sorted(created, reverse=True)]
 
 
-def read(reading: Reading, row_ids: Sequence[str]) -> list[Entry]:
-    """Return the entries of some rows, in the order of their ids."""
+def read(reading: Reading, row_ids: Sequence[str], most_bytes: int | None = None) -> list[Entry]:
+    """Return the entries of some rows, in the order of their ids.
+
+    Raises:
+        AnswerTooLarge: their values have more than `most_bytes` bytes.
+    """
+    refuse_large_rows(reading, OBSERVATION, row_ids, most_bytes)
     row_by_id = reading.get(OBSERVATION, row_ids)
     return _entries(reading, [row_by_id[row_id] for row_id in row_ids if row_id in row_by_id])
 

@@ -28,6 +28,8 @@ class EntrySearch:
     """How many entries to find at most."""
     wait: bool = False
     """Whether to wait until all texts of the branch are indexed and embedded."""
+    most_bytes: int | None = None
+    """Maximum number of bytes of their values; None: any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ def search_entries(
         branch_id: the id of the branch that `ref` names.
         query: the conditions.
         wanted: the text, and how many entries to find.
+
+    Raises:
+        AnswerTooLarge: their values have too many bytes.
     """
     with engine.store.reading(ref) as reading:
         allowed_ids = frozenset(find(reading, query))
@@ -62,7 +67,7 @@ def search_entries(
     answer = search(engine, replace(ref, shown_at=None), branch_id, request)
     score_by_id = {str(hit.row["id"]): hit.score for hit in answer.hits}
     with engine.store.reading(ref) as reading:
-        entries = read(reading, list(score_by_id))
+        entries = read(reading, list(score_by_id), wanted.most_bytes)
     return FoundEntries([(entry, score_by_id[entry.row_id]) for entry in entries], answer)
 
 

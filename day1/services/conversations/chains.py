@@ -18,6 +18,7 @@ from day1.model.rows.kind import EDIT, MESSAGE, WHOLE, Cell, Row, text_of
 from day1.model.values.ids import derived_id
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
+from day1.services.rows.value_sizes import refuse_large_rows
 
 _UUID7: Final = re.compile(
     r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -65,15 +66,19 @@ class Chains:
         self._looked_up: set[Cell] = set()
         """The conversations whose newest messages were looked up."""
 
-    def messages(self, end: str, limit: int | None = None) -> list[Row]:
+    def messages(
+        self, end: str, limit: int | None = None, most_bytes: int | None = None
+    ) -> list[Row]:
         """Return the messages of a chain in sequence, without removed and redacted ones.
 
         Args:
             end: the id of the last message.
             limit: how many of the last ones, at least 1; None: all.
+            most_bytes: maximum number of bytes of their values; None: any number.
 
         Raises:
             NotFound: the last message is not there, or one before it is nowhere.
+            AnswerTooLarge: their values have more bytes.
         """
         if not self._link(end, limit).is_there:
             raise _missing(end)
@@ -82,6 +87,7 @@ class Chains:
             shown_ids += [link.id] if link.is_shown else []
             if len(shown_ids) == limit:
                 break
+        refuse_large_rows(self._reading, MESSAGE, shown_ids, most_bytes)
         row_by_id = self._reading.get(MESSAGE, shown_ids)
         return [row_by_id[row_id] for row_id in reversed(shown_ids)]
 

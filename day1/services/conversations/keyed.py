@@ -23,6 +23,7 @@ from day1.services.repository.idempotency import reused, written_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
 from day1.services.rows.recording import BranchAfter, new_row
+from day1.services.rows.value_sizes import refuse_large_answer, refuse_large_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,11 @@ def _appended_before(work: Additions, ids: Sequence[str], columns: Sequence[Row]
 
 
 def newest(
-    repo: Repository, reading: Reading, at: ConversationKey, limit: int | None = None
+    repo: Repository,
+    reading: Reading,
+    at: ConversationKey,
+    limit: int | None = None,
+    most_bytes: int | None = None,
 ) -> list[Row]:
     """Return the newest messages of a conversation in sequence, without redacted ones.
 
@@ -136,13 +141,21 @@ def newest(
         reading: the state to read.
         at: the place of the conversation; without messages, the result is empty.
         limit: how many, at least 1; None: all.
+        most_bytes: maximum number of bytes of their values; None: any number.
+
+    Raises:
+        AnswerTooLarge: their values have more bytes.
     """
     if limit is None:
+        equal = {"conversation_id": at.conversation_id}
+        message_count = reading.count(MESSAGE, equal)
+        refuse_large_answer(reading, MESSAGE, Query(equal=equal), message_count, most_bytes)
         rows = [row for _, row in messages_of(repo, reading, at.conversation_id)]
         return [row for row in rows if _is_visible(row)]
     read_count = limit
     while True:
         last_ids = _last_ids(repo, reading, at.conversation_id, read_count)
+        refuse_large_rows(reading, MESSAGE, last_ids, most_bytes)
         row_by_id = reading.get(MESSAGE, last_ids)
         visible_rows = [
             row_by_id[row_id]

@@ -166,7 +166,7 @@ def entry_get(ctx: Context, request: EntryGet) -> EntriesGot:
     shown_instant = ctx.clock() if ref.shown_at is None else ref.shown_at
     # Who names the space and the key of a secret entry may read it.
     with ctx.repo.store.reading(replace(ref, shown_at=None)) as reading:
-        found_entries = entries.get(reading, entry_places, shown_instant)
+        found_entries = entries.get(reading, entry_places, shown_instant, ctx.limits.answer_bytes)
         entry_items = [None if entry is None else _item(entry) for entry in found_entries]
         return EntriesGot(entries=entry_items, read=read_of(reading, branch.name))
 
@@ -226,7 +226,9 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     entry_query = EntryQuery(shown_instant, space_filter, request.where or {})
     offset, limit = request.offset or 0, request.limit or 50
     if request.query is not None:
-        entry_search = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
+        entry_search = EntrySearch(
+            request.query, offset + limit, bool(request.wait), ctx.limits.answer_bytes
+        )
         search_result = search_entries(ctx.search, ref, branch.id, entry_query, entry_search)
         entry_items = [_item(entry, score) for entry, score in search_result.entries]
         read_state = read_found(branch.name, search_result.answer)
@@ -237,7 +239,8 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
         else:
             matching_entries = nearest(reading, entry_query, request.vector)
         matching_ids, cosine_by_id = matching_entries.row_ids, matching_entries.cosines
-        page_entries = entries.read(reading, matching_ids[offset : offset + limit])
+        page_ids = matching_ids[offset : offset + limit]
+        page_entries = entries.read(reading, page_ids, ctx.limits.answer_bytes)
         notes = () if request.where else empty_space(reading, space_filter, matching_ids)
         return EntriesFound(
             entries=[_item(entry, cosine_by_id.get(entry.row_id)) for entry in page_entries],

@@ -124,7 +124,9 @@ def message_list(ctx: Context, request: MessageList) -> MessagesListed:
     conversation_key = _place(ctx, request.key, request.space)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        message_rows = keyed.newest(ctx.repo, reading, conversation_key, request.limit)
+        message_rows = keyed.newest(
+            ctx.repo, reading, conversation_key, request.limit, ctx.limits.answer_bytes
+        )
         return MessagesListed(
             conversation_id=conversation_key.conversation_id,
             messages=[_item(row) for row in message_rows],
@@ -161,7 +163,9 @@ def message_chain(ctx: Context, request: MessageChain) -> MessagesChained:
     last_message_key = LogKey(space_of(ctx, request.space), request.key)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        message_rows = Chains(ctx.repo, reading).messages(last_message_key.row_id, request.limit)
+        message_rows = Chains(ctx.repo, reading).messages(
+            last_message_key.row_id, request.limit, ctx.limits.answer_bytes
+        )
         return MessagesChained(
             messages=[_item(row) for row in message_rows], read=read_of(reading, branch.name)
         )
