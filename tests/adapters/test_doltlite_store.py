@@ -1,8 +1,11 @@
 """The embedded store below its services: what a commit may hold, and when pending rows are committed."""
 
+import time
+
 import pytest
 from sqlalchemy import text
 
+from day1.adapters.versioned.doltlite import connections, dialect
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
@@ -292,8 +295,9 @@ def cache_of(store, branch):
     return -size // 1024
 
 
-def test_connections_of_the_branch_that_was_merged_into_last_keep_most(store):
+def test_connections_of_the_branch_that_was_merged_into_last_keep_most(store, monkeypatch):
     """What any other connection may keep is too small for the three states of a merge."""
+    monkeypatch.setattr(dialect, "_ROW_KIB", 1_000_000)  # as in a store of many rows
     base, source = a_side_branch(store)
     store.history.fork("other", base)
     assert [cache_of(store, branch) for branch in ("main", "other")] == [16, 16]  # MB
@@ -303,6 +307,25 @@ def test_connections_of_the_branch_that_was_merged_into_last_keep_most(store):
     with store.changing("other") as work:
         work.merge(source, {})
     assert [cache_of(store, branch) for branch in ("main", "other")] == [16, 128]
+
+
+def test_a_merge_into_few_rows_keeps_no_more_than_other_calls(store):
+    _, source = a_side_branch(store)
+    with store.changing("main") as work:
+        work.merge(source, {})
+    assert cache_of(store, "main") == 16
+
+
+def test_a_connection_is_opened_anew_after_a_while(store, monkeypatch):
+    def connection():
+        with store.reading(Ref(branch="main")) as reading:
+            return reading.connection.connection.driver_connection
+
+    first = connection()
+    assert connection() is first
+    later = time.time() + connections._MOST_AGE_S + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert connection() is not first
 
 
 def test_a_reading_walks_its_past_without_another_connection(store, clock, monkeypatch):

@@ -57,12 +57,15 @@ _LEAST_STATES = 8
 CACHE_MB = 128
 """MB of pages that all connections of a process keep together, unless a setting says otherwise.
 
-Each connection also keeps a list of what was written since the last compaction, of which 3 MB were
-seen: `_MOST_USED` bounds all that the engine keeps.
+Each connection also keeps a list of what was written since it was opened: `_MOST_AGE_S` bounds it,
+and `_MOST_USED` all that the engine keeps.
 """
+_MOST_AGE_S = 120
+"""Seconds after which a connection is opened anew when it is next used: its list of what was
+written is then empty. The list grows by up to 2 KB with each write of any connection."""
 _MOST_USED = 1.5
 """The longest unused branch or commit is closed if the engine uses this multiple of `CACHE_MB`."""
-_MOST_KIB = 16_384
+MOST_KIB = 16_384
 """Maximum KiB of pages that a connection keeps; the engine's own limit is 64 MB. A reader of a
 large store reads each row once, and each connection of each process would keep them."""
 _LEAST_KIB = 1_024
@@ -71,11 +74,13 @@ _STATEMENTS = 2_048
 """Number of prepared statements that all connections of a process keep together, 10 KB each."""
 _LEAST_STATEMENTS = 24
 """Number of prepared statements that a connection may keep in any case: a call takes about 10."""
-LARGE_CACHE = "PRAGMA cache_size = -131072"
-"""The statement that raises the cache of a connection that merges to 128 MB; its `info` then has
-this key. The engine reads three states of a table and the merged one, and reads pages several times
-if they do not fit. The branch of the last merge keeps the cache, since the next merge is most often
-into it too; `CACHE_MB` does not include it."""
+LARGE_CACHE = "large cache"
+"""The key in the `info` of a connection with a large cache, for merges.
+
+The engine reads three states of a table and the merged one, and reads pages several times if they
+do not fit. The branch of the last merge keeps the cache, since the next merge is most often into it
+too; `CACHE_MB` does not include it.
+"""
 _GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
 """The engine's code for a write to a busy branch, and also to a deleted branch."""
 
@@ -124,7 +129,7 @@ class Caches:
             free_kib = self._total_kib - sum(self._kib_by_connection.values()) + present_kib
             connection_count = len(self._kib_by_connection) + (not present_kib)
             equal_kib = self._total_kib // connection_count
-            kib = max(_LEAST_KIB, min(_MOST_KIB, equal_kib, free_kib))
+            kib = max(_LEAST_KIB, min(MOST_KIB, equal_kib, free_kib))
             self._kib_by_connection[connection] = kib
         statement_count = max(_LEAST_STATEMENTS, _STATEMENTS // connection_count)
         connection.kept_statements = min(driver.KEPT_STATEMENTS, statement_count)
@@ -232,6 +237,7 @@ class DoltLiteConnections(Connections):
             pool_size=8,
             max_overflow=56,
             pool_use_lifo=True,
+            pool_recycle=_MOST_AGE_S,
             pool_reset_on_return=None,  # `_leave` rolls back
             isolation_level="AUTOCOMMIT",
             # One cache of compiled statements for all states.

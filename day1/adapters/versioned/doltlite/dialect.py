@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -13,11 +13,11 @@ from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.tables import SCHEMA, TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
-from day1.adapters.versioned.doltlite.connections import LARGE_CACHE
+from day1.adapters.versioned.doltlite.connections import LARGE_CACHE, MOST_KIB
 from day1.adapters.versioned.history import decode
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
-from day1.model.rows.kind import BY_TABLE, Cell, Kind
+from day1.model.rows.kind import BY_TABLE, MEMORIES, Cell, Kind
 
 _NEAR = """
 WITH RECURSIVE past(hash) AS (
@@ -32,6 +32,11 @@ JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
 _FORMS = {"real": 'CAST("{}" AS REAL)'}
 """Expressions for a diff's columns by type: a diff returns the real number 1.0 as integer 1."""
 _IS_DIRTY = "SELECT EXISTS (SELECT 1 FROM dolt_status)"
+_ROW_COUNT = f"SELECT {' + '.join(f'(SELECT count(*) FROM {kind.table})' for kind in MEMORIES)}"  # noqa: S608 - our own names
+_ROW_KIB: Final = 1
+"""KiB of pages that a merge reads for each row of a branch (measured on 100,000 facts)."""
+_LARGE_KIB: Final = 131_072
+"""Maximum KiB of pages that a connection keeps for merges."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -154,7 +159,9 @@ class DoltLiteDialect(SystemTables, Dialect):
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> bool:
         if LARGE_CACHE not in connection.info:
-            connection.exec_driver_sql(LARGE_CACHE)
+            row_count = int(directly(connection, _ROW_COUNT)[0][0] or 0)
+            kib = min(max(row_count * _ROW_KIB, MOST_KIB), _LARGE_KIB)
+            connection.exec_driver_sql(f"PRAGMA cache_size = -{kib}")
             connection.info[LARGE_CACHE] = True
         try:
             connection.exec_driver_sql(
