@@ -151,6 +151,10 @@ class Store(Protocol):
             Unsupported: the engine does it by itself.
         """
 
+    def compact_size(self) -> int | None:
+        """Return the store's size in bytes after its last compaction by any process, if known."""
+        return None
+
     def check(self) -> list[str]:
         """Read all of the store; return a description of each fault."""
 

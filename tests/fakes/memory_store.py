@@ -300,6 +300,9 @@ class MemoryStore:
     def compact(self, above: int = 0) -> dict[str, Json]:
         raise Unsupported("Nothing is on disk.")
 
+    def compact_size(self) -> int | None:
+        return None
+
     def check(self) -> list[str]:
         return []
 

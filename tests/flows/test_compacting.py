@@ -69,7 +69,8 @@ def test_a_compaction_that_a_busy_machine_slowed_is_tried_again(
     memory, clock, no_small_store, monkeypatch
 ):
     compaction = Compaction(memory.repo, clock.now, 5.0)
-    compaction._compact_size, compaction._bytes_per_s = 1, 1.0  # a compaction took very long
+    monkeypatch.setattr(memory.store, "compact_size", lambda: 1)
+    compaction._bytes_per_s = 1.0  # a compaction took very long
     assert not compaction.run()
     clock.at += 59
     assert not compaction.run()
@@ -105,6 +106,28 @@ def test_a_compaction_by_another_process_counts(memory, clock, no_small_store, m
     assert compaction.run()
 
 
+def test_a_process_that_starts_knows_the_size_after_the_last_compaction(
+    memory, clock, no_small_store, monkeypatch
+):
+    memory.store.compact()
+    monkeypatch.setattr(compacting, "live_bytes", _no_estimate)
+    with closing(EngineMemory(memory.store._connections.path.parent)) as other:
+        assert other.store.compact_size() == memory.store.size()
+        assert not Compaction(other.repo, clock.now, 5.0).run()
+        assert not is_wasteful(other.repo, 2 * memory.store.size())
+        assert is_wasteful(other.repo, 2 * memory.store.size() + 1)
+
+
+@pytest.mark.parametrize("noted", ["", "not a size", "99999999999"])
+def test_a_size_that_cannot_be_of_this_file_is_estimated(
+    memory, clock, no_small_store, monkeypatch, noted
+):
+    memory.store.compact()
+    memory.store._pause_file.write_text(noted)
+    monkeypatch.setattr(compacting, "_ESTIMATED_GROWTH", 0.01)
+    assert Compaction(memory.repo, clock.now, 5.0).run()
+
+
 def test_of_two_servers_that_see_a_large_store_one_compacts_it(memory):
     size = memory.store.size()
     first = memory.store.compact(above=size - 1)
@@ -133,9 +156,9 @@ def test_writers_wait_for_a_compaction_that_takes_longer_than_for_each_other(tmp
 
 
 def test_a_failed_compaction_is_tried_again_after_ten_minutes(memory, clock, no_small_store):
-    store = Mock(size=lambda: 1_000, compact=Mock(side_effect=StoreFull("full")))
+    full = Mock(side_effect=StoreFull("full"))
+    store = Mock(size=lambda: 1_000, compact_size=lambda: 1, compact=full)
     compaction = Compaction(Mock(store=store), clock.now, 5.0)
-    compaction._compact_size = 1
     with pytest.raises(StoreFull):
         compaction.run()
     clock.at += 599

@@ -6,6 +6,7 @@ from typing import Final
 
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import KINDS
+from day1.ports.store import Store
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,23 @@ def live_bytes(repo: Repository) -> int:
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:
-    """Whether a store is over 20 MiB, and over 4 times its estimated size after compaction."""
-    return size > _SMALL_BYTES and size > _ESTIMATED_GROWTH * live_bytes(repo)
+    """Whether a store is over 20 MiB, and over twice its size after the last compaction.
+
+    If that size is unknown: over 4 times its estimated size after a compaction.
+    """
+    if size <= _SMALL_BYTES:
+        return False
+    compact_size = _compact_size(repo.store, size)
+    if compact_size is None:
+        return size > _ESTIMATED_GROWTH * live_bytes(repo)
+    return size > _GROWTH * compact_size
+
+
+def _compact_size(store: Store, size: int) -> int | None:
+    """Return a store's size after its last compaction; None: unknown."""
+    compact_size = store.compact_size()
+    is_of_former_file = compact_size is not None and compact_size > size  # another took its place
+    return None if is_of_former_file else compact_size
 
 
 class Compaction:
@@ -52,20 +68,15 @@ class Compaction:
     """
 
     def __init__(self, repo: Repository, seconds: Callable[[], float], longest_s: float) -> None:
-        """Note the store's present size; `seconds` tells monotonic seconds."""
+        """Consider a store; `seconds` tells monotonic seconds."""
         self._store, self._repo, self._seconds = repo.store, repo, seconds
         self._longest_s = longest_s
         self._bytes_per_s: float = _BYTES_PER_S
-        self._compact_size: int | None = None
-        self._last_size = self._store.size()
-        self._next_check = seconds()
+        self._next_check = self._next_estimate = seconds()
 
     def run(self) -> bool:
         """Compact the store if it has grown enough and that is quick; return whether it did."""
         size = self._store.size()
-        if size < self._last_size:  # another process compacted it
-            self._compact_size, self._next_check = size, self._seconds()
-        self._last_size = size
         if size <= _SMALL_BYTES or self._seconds() < self._next_check or not self._is_due(size):
             return False
         if size > self._longest_s * self._bytes_per_s:
@@ -76,9 +87,10 @@ class Compaction:
         return self._compact(size)
 
     def _is_due(self, size: int) -> bool:
-        if self._compact_size is not None:
-            return size > _GROWTH * self._compact_size
-        self._next_check = self._seconds() + _RETRY_S  # the estimate reads every branch
+        if _compact_size(self._store, size) is None:
+            if self._seconds() < self._next_estimate:
+                return False
+            self._next_estimate = self._seconds() + _RETRY_S  # an estimate reads every branch
         return is_wasteful(self._repo, size)
 
     def _compact(self, size: int) -> bool:
@@ -86,8 +98,7 @@ class Compaction:
         self._next_check = started_at + _RETRY_S  # if it fails, for instance on a full disk
         self._store.compact(above=size - 1)
         duration_s = max(self._seconds() - started_at, 0.001)
-        self._compact_size = self._last_size = self._store.size()
         self._bytes_per_s = size / duration_s
         self._next_check = self._seconds()
-        log.info("compacted memory.db from %s to %s bytes", size, self._compact_size)
+        log.info("compacted memory.db from %s to %s bytes", size, self._store.size())
         return True

@@ -126,8 +126,11 @@ class DoltLiteStore(SqlStore):
 
     @override
     def compact(self, above: int = 0) -> dict[str, Json]:
-        """Compact the file by `dolt_gc`; other writers wait meanwhile, with more patience."""
-        pause_lock = WriteLock(self._connections.path.with_name(PAUSE_FILE), _PAUSE_WAIT_S)
+        """Compact the file by `dolt_gc`; other writers wait meanwhile, with more patience.
+
+        The file that tells them of it then has the new size of the store, for `compact_size`.
+        """
+        pause_lock = WriteLock(self._pause_file, _PAUSE_WAIT_S)
         with self._connections.lock.held(), pause_lock.held():
             bytes_before = self.size()
             if bytes_before <= above:
@@ -136,8 +139,22 @@ class DoltLiteStore(SqlStore):
             self.point("compact.before")
             with self._connections.on_branch("main") as connection:
                 connection.exec_driver_sql("SELECT dolt_gc()")
-        self.point("compact.done")
-        return {"bytes_before": bytes_before, "bytes_after": self.size()}
+            bytes_after = self.size()
+            self.point("compact.done")
+            with suppress(OSError):  # then the next process estimates the size
+                self._pause_file.write_text(str(bytes_after), encoding="ascii")
+        return {"bytes_before": bytes_before, "bytes_after": bytes_after}
+
+    @override
+    def compact_size(self) -> int | None:
+        try:
+            return int(self._pause_file.read_text(encoding="ascii"))
+        except (OSError, ValueError):  # none was compacted, or a process died right after it
+            return None
+
+    @property
+    def _pause_file(self) -> Path:
+        return self._connections.path.with_name(PAUSE_FILE)
 
     @override
     def check(self) -> list[str]:
