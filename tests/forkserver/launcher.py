@@ -6,7 +6,7 @@ It imports nothing that takes time. What the server cannot do, Python does itsel
 import marshal
 import os
 import sys
-from signal import SIG_DFL, SIGHUP, SIGINT, SIGTERM, signal
+from signal import SIG_BLOCK, SIG_DFL, SIG_UNBLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask, signal
 from socket import AF_UNIX, SOCK_STREAM, send_fds, socket
 
 address, *arguments = sys.argv[1:]
@@ -20,13 +20,15 @@ if (
 os.umask(mask := os.umask(0))
 here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this takes
 asked = marshal.dumps((arguments, dict(os.environ), here, mask))
+passed_on = {SIGHUP, SIGINT, SIGTERM}
+pthread_sigmask(SIG_BLOCK, passed_on)  # the forked process may be heard of before the loop below
 server = socket(AF_UNIX, SOCK_STREAM)
 server.connect(address)
 send_fds(server, [len(asked).to_bytes(4, "big")], [0, 1, 2])
 server.sendall(asked)
-passed_on = {SIGHUP, SIGINT, SIGTERM}
 for number in passed_on:
     signal(number, lambda caught, _: server.send(bytes([caught])) and None)
+pthread_sigmask(SIG_UNBLOCK, passed_on)
 for stream in (0, 1, 2):
     os.close(stream)  # who reads to the end of one waits for the forked process itself
 ended = int.from_bytes(server.recv(4), "big", signed=True)
