@@ -72,13 +72,13 @@ def test_a_waiter_gets_the_lock_when_it_is_free(path):
 
 
 def write_lock(folder):
-    """Wait at most 0.1 s for the lock that `lock` is."""
-    return WriteLock(folder / "lock", 0.1).held()
+    """Wait at most half a second for the lock that `lock` is."""
+    return WriteLock(folder / "lock", 0.5).held()
 
 
 def whole_lock(folder):
-    """Wait at most 0.1 s for the lock of the whole store."""
-    return FileLocks(folder, 0.1).held(WHOLE, 0.1)
+    """Wait at most half a second for the lock of the whole store."""
+    return FileLocks(folder, 0.5).held(WHOLE, 0.5)
 
 
 @pytest.mark.parametrize(("wanted", "file"), [(write_lock, "lock"), (whole_lock, WHOLE_FILE)])
@@ -89,7 +89,7 @@ def test_a_waiter_endures_a_compaction_that_takes_longer_than_its_limit(tmp_path
         writer.let_go()
         compaction.let_go()
 
-    threading.Timer(0.3, end).start()
+    threading.Timer(1.0, end).start()
     with wanted(tmp_path):
         pass
 
@@ -100,7 +100,7 @@ def test_a_waiter_endures_no_compaction_for_ever(tmp_path, wanted, file):
     started_at = time.monotonic()
     with pytest.raises(StoreBusy), wanted(tmp_path):
         pass
-    assert time.monotonic() - started_at >= 0.5  # its own limit, and four times that
+    assert time.monotonic() - started_at >= 2.5  # its own limit, and four times that
     for holder in holders:
         holder.let_go()
 
@@ -108,7 +108,7 @@ def test_a_waiter_endures_no_compaction_for_ever(tmp_path, wanted, file):
 def test_only_a_compaction_that_lasts_makes_a_waiter_patient(tmp_path):
     Holder(tmp_path / PAUSE_FILE).let_go()  # the file stays, as after each compaction
     holder = Holder(tmp_path / "lock")
-    threading.Timer(0.4, holder.let_go).start()
+    threading.Timer(2.0, holder.let_go).start()
     with pytest.raises(StoreBusy), write_lock(tmp_path):
         pass
 

@@ -142,10 +142,10 @@ def test_writers_wait_for_a_compaction_that_takes_longer_than_for_each_other(tmp
     def pause(name: str) -> None:
         if name == "compact.before":
             compacts.set()
-            assert not written.wait(0.3)
+            assert not written.wait(1.0)
 
     with closing(EngineMemory(tmp_path)) as server, ThreadPoolExecutor(1) as thread:
-        with closing(EngineMemory(tmp_path, wait_s=0.1)) as writer:
+        with closing(EngineMemory(tmp_path, wait_s=0.5)) as writer:
             server.store.point = pause
             compaction = thread.submit(server.store.compact)
             assert compacts.wait(10)

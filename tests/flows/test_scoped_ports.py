@@ -138,6 +138,7 @@ STORE: dict[str, Way] = {
     "stamp": lambda s: False,  # no answer has it: what is derived is compared with it
     "size": lambda s: s.limited.store.size(),
     "compact": lambda s: s.limited.store.compact(),
+    "compact_size": lambda s: s.limited.store.compact_size(),
     "check": lambda s: s.limited.store.check(),
     "warnings": lambda s: s.limited.store.warnings(),
     "close": lambda s: s.limited.store.close(),  # it leaves the store open

@@ -258,6 +258,10 @@ class ScopedStore(Store):
         raise of_every_branch("The size")
 
     @override
+    def compact_size(self) -> int | None:
+        raise of_every_branch("The size")
+
+    @override
     def compact(self, above: int = 0) -> dict[str, Json]:
         raise of_every_branch("A compaction")
 
