@@ -17,16 +17,16 @@ from day1.adapters.failures import of_system
 from day1.errors import StoreBusy
 
 PAUSE_FILE: Final = "pause.lock"
-"""The name of the file that is locked while a store is compacted: whoever waits for another lock of
-the store has more patience meanwhile."""
+"""The name of the file that is locked while a store is compacted. Writers wait longer for the other
+locks of the store meanwhile."""
 _PAUSE: Final = 4
-"""The seconds of a pause that a waiter endures, as a multiple of its limit."""
+"""The seconds that a writer waits during pauses, as a multiple of its limit."""
 _STEP_S: Final = 0.25
-"""Seconds after which a waiter looks whether there is a pause."""
+"""Seconds after which a waiting caller checks whether there is a pause."""
 
 
 class Patience:
-    """How long somebody waits for locks: some seconds, and four times as many of a pause."""
+    """The time that a caller may wait for locks: some seconds, and four times as many in pauses."""
 
     def __init__(self, limit_s: float, pause: Path | None = None) -> None:
         """Allow `limit_s` seconds; there is a pause while somebody holds the lock of `pause`."""

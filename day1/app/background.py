@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _JOBS_S: Final = 2.0
 """Seconds between two checks for due schedules and waiting jobs."""
 _COMPACTION: Final = 3
-"""The seconds that a compaction may take, as a multiple of `wait_s`; a writer endures 4 times."""
+"""The seconds that a compaction may take, as a multiple of `wait_s`; writers wait for 4 times."""
 
 
 @dataclass(frozen=True, slots=True)

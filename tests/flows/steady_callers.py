@@ -21,7 +21,7 @@ from tests.wires.mcp_session import environment
 
 CALLERS = 6
 LIMIT_S = 50.0
-"""No call takes longer: a writer waits 10 s for others, and 40 for a compaction."""
+"""No call takes longer: a writer waits 10 s for others and 40 s for a compaction."""
 FACTS = 20
 """What a caller writes before it merges."""
 MERGES_A_BRANCH = 3

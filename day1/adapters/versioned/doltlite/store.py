@@ -34,7 +34,7 @@ LOCK_FILE = "lock"
 LEDGER = "ledger.db"
 """The name of the ledger's file."""
 _PAUSE_WAIT_S = 5.0
-"""Seconds to wait until nobody looks at `PAUSE_FILE`, which takes microseconds."""
+"""Seconds to wait for the lock of `PAUSE_FILE`; callers that check it hold it for microseconds."""
 _LONGEST = 480
 """Maximum number of bytes of a store's path: the engine allows 512 with the names of its files."""
 
@@ -126,9 +126,9 @@ class DoltLiteStore(SqlStore):
 
     @override
     def compact(self, above: int = 0) -> dict[str, Json]:
-        """Compact the file by `dolt_gc`; other writers wait meanwhile, with more patience.
+        """Compact the file by `dolt_gc`; other writers wait meanwhile, longer than for each other.
 
-        The file that tells them of it then has the new size of the store, for `compact_size`.
+        The new size is written to the file whose lock tells them of the compaction.
         """
         pause_lock = WriteLock(self._pause_file, _PAUSE_WAIT_S)
         with self._connections.lock.held(), pause_lock.held():
@@ -149,7 +149,7 @@ class DoltLiteStore(SqlStore):
     def compact_size(self) -> int | None:
         try:
             return int(self._pause_file.read_text(encoding="ascii"))
-        except (OSError, ValueError):  # none was compacted, or a process died right after it
+        except (OSError, ValueError):  # there was no compaction, or its process died
             return None
 
     @property
