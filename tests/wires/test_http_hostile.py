@@ -50,7 +50,7 @@ def sent(
     """What comes back until the server closes the connection; who `leaves` says no more."""
     host = server.address.removeprefix("http://").encode()
     with connected(server) as connection:
-        with suppress(ConnectionError):  # it may have heard enough
+        with suppress(OSError):  # it may have heard enough
             connection.sendall(line + b"Host: " + host + b"\r\n" + headers + b"\r\n" + body)
             if leaves:
                 connection.shutdown(socket.SHUT_WR)

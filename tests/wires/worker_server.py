@@ -200,12 +200,13 @@ def open_files(pid: int) -> list[Path]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and was not waited for does not."""
+    """Whether a process runs; one that ended with all its threads and was not waited for does not."""
     try:
-        state = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+        fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    return state != "Z"
+    state, thread_count = fields[0], int(fields[17])
+    return state != "Z" or thread_count > 1  # its files are open until the last thread has ended
 
 
 def _parsed(answer: HTTPResponse) -> Any:
