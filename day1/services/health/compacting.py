@@ -47,17 +47,16 @@ def is_wasteful(repo: Repository, size: int) -> bool:
     """
     if size <= _SMALL_BYTES:
         return False
-    compact_size = _compact_size(repo.store, size)
-    if compact_size is None:
-        return size > _ESTIMATED_GROWTH * live_bytes(repo)
-    return size > _GROWTH * compact_size
+    has_grown = _has_grown(repo.store, size)
+    return size > _ESTIMATED_GROWTH * live_bytes(repo) if has_grown is None else has_grown
 
 
-def _compact_size(store: Store, size: int) -> int | None:
-    """Return a store's size after its last compaction; None: unknown."""
+def _has_grown(store: Store, size: int) -> bool | None:
+    """Whether a store is over twice its size after the last compaction; None: that is unknown."""
     compact_size = store.compact_size()
-    is_of_former_file = compact_size is not None and compact_size > size  # another took its place
-    return None if is_of_former_file else compact_size
+    if compact_size is None or compact_size > size:  # it may be that of a former file
+        return None
+    return size > _GROWTH * compact_size
 
 
 class Compaction:
@@ -87,10 +86,12 @@ class Compaction:
         return self._compact(size)
 
     def _is_due(self, size: int) -> bool:
-        if _compact_size(self._store, size) is None:
-            if self._seconds() < self._next_estimate:
-                return False
-            self._next_estimate = self._seconds() + _RETRY_S  # an estimate reads every branch
+        has_grown = _has_grown(self._store, size)
+        if has_grown is not None:
+            return has_grown
+        if self._seconds() < self._next_estimate:
+            return False
+        self._next_estimate = self._seconds() + _RETRY_S  # an estimate reads every branch
         return is_wasteful(self._repo, size)
 
     def _compact(self, size: int) -> bool:
