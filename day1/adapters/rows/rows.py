@@ -293,6 +293,7 @@ class SqlReading(Reading):
     @override
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         row_query = query or Query()
+        # An engine may not group by the NULL that an absent column is (MatrixOne).
         if self.mask.rows or column not in columns_at(kind, self.version):
             return Counter(value for (value,) in self.scan(kind, (column,), row_query))
         table = table_at(kind.table, self.version)

@@ -17,7 +17,7 @@ from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import EDIT, OBSERVATION, Cell, Row, revision, text_of
 from day1.ports.reading import Reading
-from day1.services.rows.value_sizes import VALUE, refuse_large_rows, scan_values
+from day1.services.rows.value_sizes import refuse_large_rows, scan_values
 
 ABSENT: Final = "none"
 """The expected revision of an entry that must not exist."""
@@ -115,7 +115,7 @@ def find(reading: Reading, query: EntryQuery) -> list[str]:
     if reading.mask.hashes:  # else no text is redacted, and the column is the longest of these
         columns.append("content_hash")
     if query.where:
-        columns += [VALUE, "summary"]
+        columns += ["structure", "summary"]
         rows = scan_values(reading, OBSERVATION, columns, query.rows)
     else:
         rows = iter(reading.scan(OBSERVATION, columns, query.rows))

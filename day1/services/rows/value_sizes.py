@@ -10,7 +10,7 @@ from day1.model.rows.kind import Cell, Kind
 from day1.model.values.parts import MOST_VALUE
 from day1.ports.reading import Reading
 
-VALUE: Final = "structure"
+_VALUE: Final = "structure"
 """The column that holds a row's JSON value."""
 _LONG: Final = 64 * 1024 * 1024
 """Number of bytes above which values are not all read at once."""
@@ -35,7 +35,7 @@ def refuse_large_answer(
     """
     if most_bytes is None or row_count * MOST_VALUE <= most_bytes:
         return
-    size = reading.size(kind, VALUE, query)
+    size = reading.size(kind, _VALUE, query)
     if size > most_bytes:
         raise AnswerTooLarge(
             f"The values of these {row_count:,} rows have {size:,} bytes together, and one answer "
@@ -57,7 +57,7 @@ def scan_values(
     reading: Reading, kind: Kind, columns: Sequence[str], query: Query
 ) -> Iterator[tuple[Cell, ...]]:
     """Yield columns of rows as `Reading.scan`, but a few rows at a time if the values are long."""
-    if reading.size(kind, VALUE, query) <= _LONG:
+    if reading.size(kind, _VALUE, query) <= _LONG:
         yield from reading.scan(kind, columns, query)
         return
     ids = [row_id for (row_id,) in reading.scan(kind, ("id",), query)]

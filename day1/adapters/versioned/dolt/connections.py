@@ -49,7 +49,7 @@ class DoltConnections(Connections):
 
     @contextmanager
     def _at(self, revision: str, missing: Day1Error) -> Iterator[Connection]:
-        """Open a connection at a branch or commit; `missing` is raised if there is none."""
+        """Open a connection at a branch or commit; raise `missing` if it does not exist."""
         with opened(self._engine, self.where) as connection:
             try:
                 self._use(connection, revision)

@@ -61,8 +61,8 @@ Each connection also keeps a list of what was written since it was opened: `_MOS
 and `_MOST_USED` all that the engine keeps.
 """
 _MOST_AGE_S = 120
-"""Seconds after which a connection is opened anew when it is next used: its list of what was
-written is then empty. The list grows by up to 2 KB with each write of any connection."""
+"""Maximum age of a connection in seconds: its next use then opens another one, which has an empty
+list of what was written. The list grows by up to 2 KB with each write of any connection."""
 _MOST_USED = 1.5
 """The longest unused branch or commit is closed if the engine uses this multiple of `CACHE_MB`."""
 MOST_KIB = 16_384
