@@ -170,8 +170,8 @@ def _least(sums: _Sums, count: int) -> Integers:
 
 def _about_least(sums: _Sums, count: int) -> Integers:
     """Return the places of the least sums, in order: about `count`, as far as a sample tells."""
-    sample = sums[::_SAMPLED]
-    limit = np.partition(sample, count // _SAMPLED)[count // _SAMPLED]
+    counts_up_to = np.cumsum(np.bincount(sums[::_SAMPLED]))
+    limit = int(np.searchsorted(counts_up_to, count // _SAMPLED, side="right"))
     places: Integers = np.flatnonzero(sums <= limit)
     return places
 
@@ -197,22 +197,25 @@ def _differences(blocks: Sequence[Words], vector: Vector, planes: Sequence[Words
     """
     asked_signs = packed(vector[np.newaxis])
     lengths = [block.shape[1] for block in blocks]
-    most = len(asked_signs) * _WORD * (2 ** len(planes) - 1)
-    sum_type = np.uint16 if most < 2**16 else np.uint32
-    differences = np.zeros(sum(lengths), sum_type)
+    most = sum(int(np.bitwise_count(plane).sum()) << bit for bit, plane in enumerate(planes))
+    sum_type = np.min_scalar_type(most)  # small numbers are summed faster
+    differences = np.empty(sum(lengths), sum_type)
     shape = (len(asked_signs), max(lengths, default=0))
     all_signs, all_of_plane = np.empty(shape, np.uint64), np.empty(shape, np.uint64)
-    all_numbers, all_counts = np.empty(shape, np.uint8), np.empty(shape[1], sum_type)
+    all_numbers, all_sums = np.empty(shape, np.uint8), np.empty((2, shape[1]), sum_type)
     ends = np.cumsum(lengths).tolist()
     for block, start, end in zip(blocks, chain([0], ends), ends, strict=False):
         size = end - start
         other_signs, of_plane = all_signs[:, :size], all_of_plane[:, :size]
-        numbers, counts = all_numbers[:, :size], all_counts[:size]
+        numbers, sums, counts = all_numbers[:, :size], all_sums[0, :size], all_sums[1, :size]
         np.bitwise_xor(block, asked_signs, out=other_signs)
-        for bit, plane in enumerate(planes):
-            is_last = bit == len(planes) - 1
-            np.bitwise_and(other_signs, plane, out=other_signs if is_last else of_plane)
-            np.bitwise_count(other_signs if is_last else of_plane, out=numbers)
+        sums[:] = 0
+        for bit, plane in reversed([*enumerate(planes)]):
+            masked_signs = of_plane if bit else other_signs
+            np.bitwise_and(other_signs, plane, out=masked_signs)
+            np.bitwise_count(masked_signs, out=numbers)
             np.add.reduce(numbers, axis=0, dtype=sum_type, out=counts)
-            differences[start:end] += counts << bit
+            sums += sums
+            sums += counts
+        differences[start:end] = sums
     return differences
