@@ -30,7 +30,8 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
         ForeignStore: it has tables that are another program's.
     """
     columns_by_table = own_tables(connection, version, where, marks)
-    metadata.create_all(connection)
+    missing_tables = [t for t in metadata.sorted_tables if t.name not in columns_by_table]
+    metadata.create_all(connection, missing_tables, checkfirst=False)
     for table in metadata.tables.values():
         for column in table.columns:
             if column.name not in columns_by_table.get(table.name, table.columns):

@@ -229,7 +229,7 @@ def _write_tables(path: Path, now: int) -> None:
         )
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            versioned.create_all(connection)
+            versioned.create_all(connection, checkfirst=False)
             connection.execute(insert(SCHEMA), SCHEMA_ROW)
             message = encode(Message("init", "init"), now, (), {})
             connection.exec_driver_sql(
