@@ -1,5 +1,6 @@
 """Imports day1 once, and forks a process for each that is asked for."""
 
+import atexit
 import gc
 import marshal
 import os
@@ -12,16 +13,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from pkgutil import iter_modules
 from socket import AF_UNIX, MSG_WAITALL, SOCK_STREAM, recv_fds, socket
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 IMPORTED = (
+    "anyio._backends._asyncio",
+    "day1.adapters.file_lease",
+    "day1.adapters.index.index",
     "day1.app.cli",
     "day1.app.commands",
     "day1.app.http",
     "day1.app.stdio",
     "day1.interfaces.cli.main",
+    "day1.services.health.compacting",
+    "day1.services.jobs.worker",
+    "day1.services.prime.renewing",
+    "day1.services.upkeep.embedding",
+    "day1.services.upkeep.worker",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
 )
+"""Modules that most commands or servers load, beside those of `COMMANDS`."""
+COMMANDS = "day1.interfaces.cli.commands"
+"""The package of the commands' modules."""
 
 
 class Asked(NamedTuple):
@@ -130,29 +145,67 @@ def become(asked: Asked) -> None:
     sys.path[:1] = [here, *(place for place in further if place not in sys.path)]
 
 
-def _list_tools() -> None:
-    """Build the listing of every tool, which a server would build at each start."""
+class Exit:
+    """Ends a forked process as Python would, but without clearing its modules first.
+
+    In a forked process that copies most pages of memory: it takes 0.1 s, more than most commands.
+    """
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+        """The exit code; None where Python has an error to report, or a signal to die of."""
+        atexit.register(self._leave)  # before all others are registered, so it is called last
+
+    def _leave(self) -> None:
+        if self.code is not None:
+            with suppress(Exception):  # Python itself reports what could not be written
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(self.code)
+
+
+def _import_day1() -> None:
+    """Import what processes of day1 load, and build what every server builds at its start."""
+    commands = import_module(COMMANDS)
+    names = [f"{COMMANDS}.{found.name}" for found in iter_modules(commands.__path__)]
+    for module in (*IMPORTED, *names):
+        import_module(module)
+
+    from day1.interfaces.http.rest import routes
     from day1.interfaces.mcp.server import listing
     from day1.toolsets import TOOLSETS
 
-    for tool in TOOLSETS.tools.values():
-        listing(tool.operation)
+    for _, choice in TOOLSETS.endpoints():
+        for tool in TOOLSETS.choose(choice):
+            listing(tool.operation)
+    nobody: Any = None
+    routes(TOOLSETS, nobody)  # `re` keeps the expressions of their paths
 
 
 def main() -> None:
     """Import, listen, say so by closing the standard output; and be each process asked for."""
+    leaving = Exit()
     os.environ.clear()
     address, *modules = sys.argv[1:]
-    for module in modules or IMPORTED:
+    for module in modules:
         import_module(module)
     if not modules:
-        _list_tools()
+        _import_day1()
     gc.freeze()
     server = Server(address)
     os.dup2(2, 1)
     asked = server.serve()
     become(asked)
-    how, what, *arguments = asked.arguments
+    try:
+        _run(*asked.arguments)
+        leaving.code = 0
+    except SystemExit as exc:
+        if exc.code is None or isinstance(exc.code, int):
+            leaving.code = (exc.code or 0) & 0xFF
+        raise
+
+
+def _run(how: str, what: str, *arguments: str) -> None:
     if how == "-m":
         sys.argv = [what, *arguments]
         runpy.run_module(what, run_name="__main__", alter_sys=True)

@@ -12,17 +12,35 @@ import pytest
 from tests.forkserver import python
 
 PROGRAM = """
-import os, signal, sys
+import atexit, os, signal, sys, threading, time
+atexit.register(print, "at exit")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 print(sys.argv[1:], os.environ["SAID"], os.getcwd(), sys.path[0], os.umask(0), flush=True)
 match sys.argv[1]:
     case "read": print(sys.stdin.read(), file=sys.stderr)
     case "leave": sys.exit(3)
+    case "leave with nothing": sys.exit()
+    case "leave with -1": sys.exit(-1)
+    case "leave with words": sys.exit("some words")
+    case "leave a thread": threading.Thread(target=lambda: (time.sleep(0.1), print("later"))).start()
+    case "close": sys.stdout.close()
     case "fail": raise ValueError("of a test")
     case "die": os.kill(os.getpid(), signal.SIGABRT)
     case "stay": signal.pause()
 """
 HOW = (["-m", "program"], ["-c", PROGRAM])
+ENDS = (
+    "read",
+    "leave",
+    "leave with nothing",
+    "leave with -1",
+    "leave with words",
+    "leave a thread",
+    "close",
+    "fail",
+    "die",
+    "nothing",
+)
 MODULES = ("json",)
 """What the server of these tests imports: nothing that takes time."""
 
@@ -46,7 +64,7 @@ def begin(tmp_path: Path) -> Any:
     return begin
 
 
-@pytest.mark.parametrize("end", ["read", "leave", "fail", "die", "nothing"])
+@pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("how", HOW, ids=["module", "program"])
 def test_a_forked_process_ends_as_python_ends(begin: Any, how: list[str], end: str) -> None:
     ends = []
