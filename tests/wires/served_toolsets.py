@@ -30,7 +30,7 @@ def served(store: OpenStore, *toolsets: Toolset) -> Iterator[httpx2.Client]:
     try:
         until(lambda: server.started, "the server")
         host, port = server.servers[0].sockets[0].getsockname()[:2]
-        with httpx2.Client(base_url=f"http://{host}:{port}", timeout=60) as client:
+        with httpx2.Client(base_url=f"http://{host}:{port}", timeout=60, verify=False) as client:
             yield client
     finally:
         server.should_exit = True
