@@ -1,6 +1,7 @@
 """The embedded store below its services: what a commit may hold, and when pending rows are committed."""
 
 import time
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
@@ -10,7 +11,14 @@ from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.adapters.versioned.store import MOST_PENDING_AGE, MOST_PENDING_ROWS
-from day1.errors import Conflict, IntegrityBroken, NotAStore, StoreBusy, StoreVersionUnknown
+from day1.errors import (
+    Conflict,
+    IntegrityBroken,
+    NotAStore,
+    StoreBusy,
+    StoreVersionUnknown,
+    UnknownBranch,
+)
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
@@ -326,6 +334,20 @@ def test_a_connection_is_opened_anew_after_a_while(store, monkeypatch):
     later = time.time() + connections._MOST_AGE_S + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert connection() is not first
+
+
+def test_a_branch_that_is_made_again_while_it_is_opened_is_opened(tmp_path, store, monkeypatch):
+    connect, gone = driver.connect, ["side"]
+
+    def connect_too_early(path, branch=None, **how):
+        return connect(path, branch=gone.pop() if branch == "main" and gone else branch, **how)
+
+    monkeypatch.setattr(driver, "connect", connect_too_early)
+    with closing(DoltLiteStore(tmp_path, Clock())) as another:
+        assert ids(another) == []
+        assert not gone
+        with pytest.raises(UnknownBranch), another.reading(Ref(branch="side")):
+            pass
 
 
 def test_a_reading_walks_its_past_without_another_connection(store, clock, monkeypatch):

@@ -248,9 +248,10 @@ class DoltLiteConnections(Connections):
         try:
             return self._engine(what, name).connect()
         except DBAPIError as exc:
-            # The engine reports a file that it cannot read in the same way.
-            if not error_name(exc).startswith("SQLITE_CANTOPEN") or name in self._look():
+            if not error_name(exc).startswith("SQLITE_CANTOPEN"):
                 raise
+            if name in self._look():  # made again meanwhile; or the engine cannot read the file
+                return self._engine(what, name).connect()
             if what == "commit":
                 raise NotFound(
                     f"There is no commit {name}.",
