@@ -4,6 +4,7 @@ The errors of single drivers are translated in `sqlite_failures.py` and `mysql/f
 """
 
 import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from day1.errors import (
     Conflict,
     Day1Error,
+    ForeignStore,
     InvalidRequest,
     NotAStore,
     StoreBusy,
@@ -77,7 +79,14 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
             )
             return NotAStore(message, path=str(path))
         case errno.EACCES | errno.EPERM | errno.EROFS if writing:
-            return StoreReadOnly(READ_ONLY, file=path.name)
+            if os.access(path, os.F_OK) and not path.is_dir():
+                message = f"{path} may not be written: give this user write access to it."
+            else:
+                message = READ_ONLY
+            return StoreReadOnly(message, file=path.name)
+        case errno.EISDIR | errno.ELOOP if writing:
+            message = f"{path} is a folder or a link, not a file: move it away, or name another."
+            return ForeignStore(message, file=path.name)
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return StoreFull(FULL, file=path.name)
         case errno.ENAMETOOLONG:

@@ -4,8 +4,10 @@ It is the kernel's `flock`: freed when its process ends, however it ends. The fi
 it would give two processes the lock: one of the old file, one of the new.
 """
 
+import errno
 import fcntl
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +25,8 @@ _PAUSE: Final = 4
 """The seconds that a writer waits during pauses, as a multiple of its limit."""
 _STEP_S: Final = 0.25
 """Seconds after which a waiting caller checks whether there is a pause."""
+_NOTE_BYTES: Final = 64
+"""The most that is read of a note in a lock's file."""
 
 
 class Patience:
@@ -135,7 +139,7 @@ def take(path: Path, patience: Patience | None = None) -> int | None:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    lock_handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock_handle = _opened(path)
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -172,7 +176,7 @@ def is_free(path: Path) -> bool:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    lock_handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock_handle = _opened(path)
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
     except BlockingIOError:
@@ -180,6 +184,49 @@ def is_free(path: Path) -> bool:
     finally:
         os.close(lock_handle)
     return True
+
+
+def read_note(path: Path) -> str:
+    """Return what a lock's file says; most say nothing.
+
+    Raises:
+        OSError: the file is missing, or cannot be opened.
+    """
+    lock_handle = _opened(path, os.O_RDONLY)
+    try:
+        return os.pread(lock_handle, _NOTE_BYTES, 0).decode("ascii", "replace")
+    finally:
+        os.close(lock_handle)
+
+
+def write_note(path: Path, note: str) -> None:
+    """Write a few letters into a lock's file; for the holder of the lock.
+
+    Raises:
+        OSError: the file cannot be written, or is another file too, by a hard link.
+    """
+    lock_handle = _opened(path)
+    try:
+        if os.fstat(lock_handle).st_nlink > 1:
+            raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), str(path))
+        os.ftruncate(lock_handle, 0)
+        os.pwrite(lock_handle, note.encode("ascii"), 0)
+    finally:
+        os.close(lock_handle)
+
+
+def _opened(path: Path, access: int = os.O_RDWR | os.O_CREAT) -> int:
+    """Open the file of a lock, which is made if it is missing. Links are not followed.
+
+    Raises:
+        OSError: this user may not, or it is a link, a folder, a pipe or a device.
+    """
+    flags = access | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would keep us waiting
+    lock_handle = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(lock_handle).st_mode):
+        os.close(lock_handle)
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    return lock_handle
 
 
 def _wait(handle: int, patience: Patience) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import WriteLock
+from day1.adapters.flock import PAUSE_FILE, WriteLock
 from day1.adapters.ledger.file_locks import FOLDER as LOCKS
 from day1.adapters.ledger.file_locks import WHOLE_FILE as INTENT_LOCK
 from day1.adapters.ledger.file_locks import FileLocks
@@ -183,7 +183,7 @@ def _writable(folder: Path) -> bool:
 def obstacles_in(folder: Path) -> list[Day1Error]:
     """List why this user cannot write the store in a folder now; empty: nothing prevents it."""
     obstacles: list[Day1Error] = []
-    for lock_name in (LOCK_FILE, INTENT_LOCK):
+    for lock_name in (LOCK_FILE, INTENT_LOCK, PAUSE_FILE):
         try:
             with WriteLock(folder / lock_name, 0).held_if_free():
                 pass

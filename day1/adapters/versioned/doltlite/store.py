@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, insert
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import PAUSE_FILE, WriteLock
+from day1.adapters.flock import PAUSE_FILE, WriteLock, read_note, write_note
 from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
@@ -142,13 +142,13 @@ class DoltLiteStore(SqlStore):
             bytes_after = self.size()
             self.point("compact.done")
             with suppress(OSError):  # then the next process estimates the size
-                self._pause_file.write_text(str(bytes_after), encoding="ascii")
+                write_note(self._pause_file, str(bytes_after))
         return {"bytes_before": bytes_before, "bytes_after": bytes_after}
 
     @override
     def compact_size(self) -> int | None:
         try:
-            return int(self._pause_file.read_text(encoding="ascii"))
+            return max(int(read_note(self._pause_file)), 0) or None
         except (OSError, ValueError):  # there was no compaction, or its process died
             return None
 
