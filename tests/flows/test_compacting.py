@@ -1,5 +1,6 @@
 """A server gives unused space back while it works, if there is much of it and that is quick."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -9,7 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from day1.errors import StoreFull
+from day1.adapters.flock import PAUSE_FILE
+from day1.app.engines import obstacles_in
+from day1.errors import ForeignStore, StoreFull
 from day1.services.health import compacting
 from day1.services.health.compacting import Compaction, is_wasteful
 from day1.services.upkeep import worker
@@ -161,11 +164,63 @@ def test_a_failed_compaction_is_tried_again_after_ten_minutes(memory, clock, no_
     compaction = Compaction(Mock(store=store), clock.now, 5.0)
     with pytest.raises(StoreFull):
         compaction.run()
-    clock.at += 599
-    assert not compaction.run()
-    clock.at += 2
+    for seconds in (599, 2):  # it is known to fail until then
+        clock.at += seconds
+        with pytest.raises(StoreFull):
+            compaction.run()
+    assert full.call_count == 2
+
+
+def test_a_compaction_that_succeeds_after_a_failure_fails_no_more(memory, clock, no_small_store):
+    compact = Mock(side_effect=[StoreFull("full"), None])
+    store = Mock(size=lambda: 1_000, compact_size=lambda: 1, compact=compact)
+    compaction = Compaction(Mock(store=store), clock.now, 5.0)
     with pytest.raises(StoreFull):
         compaction.run()
+    clock.at += 601
+    assert compaction.run()
+    store.compact_size = lambda: 1_000
+    clock.at += 1
+    assert not compaction.run()
+
+
+LINKS = ["symbolic", "to nothing", "hard"]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_no_other_file_is_written_by_a_link_in_place_of_the_lock(tmp_path, link):
+    outside = tmp_path / "outside"
+    outside.write_text("words of somebody")
+    with closing(EngineMemory(tmp_path / "store")) as memory:
+        file = tmp_path / "store" / PAUSE_FILE
+        file.unlink(missing_ok=True)
+        match link:
+            case "symbolic":
+                file.symlink_to(outside)
+            case "to nothing":
+                file.symlink_to(tmp_path / "nothing")
+            case _:
+                file.hardlink_to(outside)
+        if link == "hard":
+            memory.store.compact()
+        else:
+            with pytest.raises(ForeignStore, match="move it away"):
+                memory.store.compact()
+        memory.add_fact("main", "fact_1", fact_text="Writes go on.")
+        assert memory.store.compact_size() is None
+    assert outside.read_text() == "words of somebody"
+    assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_in_place_of_the_lock_is_named_and_keeps_nobody_waiting(tmp_path, make):
+    with closing(EngineMemory(tmp_path)) as memory:
+        (tmp_path / PAUSE_FILE).unlink(missing_ok=True)
+        make(tmp_path / PAUSE_FILE)
+        assert memory.store.compact_size() is None
+        with pytest.raises(ForeignStore, match="is a folder or a link"):
+            memory.store.compact()
+        assert [problem.code for problem in obstacles_in(tmp_path)] == ["foreign_store"]
 
 
 def _no_estimate(_):

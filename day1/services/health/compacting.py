@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from day1.errors import Day1Error
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import KINDS
 from day1.ports.store import Store
@@ -72,10 +73,18 @@ class Compaction:
         self._longest_s = longest_s
         self._bytes_per_s: float = _BYTES_PER_S
         self._next_check = self._next_estimate = seconds()
+        self._failure: Day1Error | None = None
+        """The error of the last compaction, until the next one; None: it succeeded."""
 
     def run(self) -> bool:
-        """Compact the store if it has grown enough and that is quick; return whether it did."""
+        """Compact the store if it has grown enough and that is quick; return whether it did.
+
+        Raises:
+            Day1Error: the compaction failed. Until it is tried again, each run raises this error.
+        """
         size = self._store.size()
+        if self._failure is not None and self._seconds() < self._next_check:
+            raise self._failure.with_traceback(None)
         if size <= _SMALL_BYTES or self._seconds() < self._next_check or not self._is_due(size):
             return False
         if size > self._longest_s * self._bytes_per_s:
@@ -97,7 +106,12 @@ class Compaction:
     def _compact(self, size: int) -> bool:
         started_at = self._seconds()
         self._next_check = started_at + _RETRY_S  # if it fails, for instance on a full disk
-        self._store.compact(above=size - 1)
+        try:
+            self._store.compact(above=size - 1)
+        except Day1Error as exc:
+            self._failure = exc
+            raise
+        self._failure = None
         duration_s = max(self._seconds() - started_at, 0.001)
         self._bytes_per_s = size / duration_s
         self._next_check = self._seconds()
