@@ -205,6 +205,32 @@ def test_a_repeated_request_changes_once(memory: day1.Memory) -> None:
     assert memory.get("a") is not None
 
 
+@pytest.mark.parametrize("in_batch", [False, True])
+@pytest.mark.parametrize("before", [False, True], ids=["new", "changed"])
+@pytest.mark.parametrize("since", ["changed", "removed"])
+def test_a_repeated_request_undoes_no_later_write(
+    memory: day1.Memory, *, in_batch: bool, before: bool, since: str
+) -> None:
+    def put() -> None:
+        if in_batch:
+            with memory.batch(request_id="put") as batch:
+                batch.add("Words.")
+                batch.set("a", {"n": 1})
+        else:
+            memory.set("a", {"n": 1}, request_id="put")
+
+    if before:
+        memory.set("a", {"n": 0})
+    put()
+    if since == "changed":
+        memory.set("a", {"n": 2})
+    else:
+        memory.delete("a")
+    put()
+    entry = memory.get("a")
+    assert (None if entry is None else entry.value) == ({"n": 2} if since == "changed" else None)
+
+
 @pytest.mark.parametrize(
     "value",
     [{"n": float("nan")}, {"n": b"x"}, {"n": {1}}, {1: 2}, {"n": (1,)}, {"n": "\ud800"}, [1], None],

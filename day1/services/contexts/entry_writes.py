@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import RevisionChanged
@@ -20,7 +20,6 @@ from day1.services.contexts.entries import ABSENT, EntryKey, EntryQuery, NewEntr
 from day1.services.contexts.keyed_rows import (
     KeyedRow,
     UpsertedRows,
-    new_keyed_row,
     of_older_versions,
     put_row,
     unredacted,
@@ -28,7 +27,6 @@ from day1.services.contexts.keyed_rows import (
 )
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
-from day1.services.rows.recording import EditedCells, edit_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,74 +98,12 @@ def put(
     """
     keyed_rows = [entry_row(new_entry) for new_entry in entries]
     expected_revision_by_key = {new_entry.at: new_entry.expect_revision for new_entry in entries}
-    if first_edit is not None and any(expected_revision_by_key.values()):
-        return _put_once(repo, branch, entries, origin, first_edit)
 
     def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
         check_revisions(reading, expected_revision_by_key, now)
         return with_older_versions(reading, keyed_rows)
 
     return upsert_rows(repo, branch, rows_at, origin, first_edit)
-
-
-def _put_once(
-    repo: Repository,
-    branch: Branch,
-    entries: Sequence[NewEntry],
-    origin: Origin,
-    first_edit: str,
-) -> UpsertedRows:
-    """Put entries whose revisions are expected, unless this request did it before."""
-    with repo.store.adding(branch.name) as adding_unit:
-        if adding_unit.get(EDIT, [first_edit]):
-            return UpsertedRows({}, 0, 0, adding_unit.tip, adding_unit.pending.count)
-        are_new = not adding_unit.get(OBSERVATION, [new_entry.at.row_id for new_entry in entries])
-        if not are_new or any(
-            new_entry.expect_revision not in {None, ABSENT} for new_entry in entries
-        ):
-            check_revisions(
-                adding_unit,
-                {new_entry.at: new_entry.expect_revision for new_entry in entries},
-                adding_unit.now,
-            )
-        keyed_rows = with_older_versions(
-            adding_unit, [entry_row(new_entry) for new_entry in entries]
-        )
-        if are_new and len(keyed_rows) == len(entries):
-            new_rows = [new_keyed_row(row, origin, adding_unit.now) for row in keyed_rows]
-            entries_with_rows = zip(entries, new_rows, strict=True)
-            edits = _edits_of_request(repo, origin, entries_with_rows, adding_unit.now)
-            adding_unit.add(OBSERVATION, new_rows)
-            adding_unit.add(EDIT, edits)
-            pending_count = adding_unit.pending.count + len(new_rows) + len(edits)
-            return UpsertedRows({}, len(new_rows), 0, adding_unit.tip, pending_count)
-        work = adding_unit.to_change()
-        editor = Editor(repo, work, origin)
-        outcomes = [put_in(work, editor, new_entry, origin) for new_entry in entries]
-        added_count, changed_count = outcomes.count("add"), outcomes.count("change")
-        if not added_count + changed_count:
-            return UpsertedRows({}, 0, 0, work.tip, 0)
-        counts_text = f"change {changed_count} keyed rows, add {added_count}"
-        return UpsertedRows(
-            {}, added_count, changed_count, work.commit(Message("change", counts_text)), 0
-        )
-
-
-def _edits_of_request(
-    repo: Repository, origin: Origin, added: Iterable[tuple[NewEntry, Row]], now: int
-) -> list[Row]:
-    """Build the edits that identify a request which adds entries with expected revisions.
-
-    Without them its repeat would find the rows that it added, and call them another's.
-    """
-    return [
-        edit
-        for new_entry, row in added
-        if new_entry.expect_revision is not None
-        for edit in edit_rows(
-            EditedCells(OBSERVATION, row, [str(OBSERVATION.text)]), origin, now, repo.new_id
-        )
-    ]
 
 
 def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
@@ -181,8 +117,7 @@ def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
     outcome = put_row(work, editor, keyed_entry, origin)
     for fact in derived_facts:
         put_row(work, editor, fact, origin)
-    if outcome == "add" and new.expect_revision is not None and editor.repo.of_request:
-        # As in `_edits_of_request`.
+    if outcome == "add" and editor.repo.of_request:  # as in `upsert_rows`
         (stored_row,) = work.get(OBSERVATION, [keyed_entry.id]).values()
         editor.add_edits(OBSERVATION, stored_row, [str(OBSERVATION.text)])
     return outcome

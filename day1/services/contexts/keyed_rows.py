@@ -18,7 +18,7 @@ from day1.ports.store import Work
 from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
-from day1.services.rows.recording import changed_groups, new_row
+from day1.services.rows.recording import EditedCells, changed_groups, edit_rows, new_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,8 @@ def upsert_rows(
         RequestReused: the request wrote something else before.
     """
     with repo.store.adding(branch.name) as adding_unit:
+        if first_edit is not None and adding_unit.get(EDIT, [first_edit]):
+            return UpsertedRows({}, 0, 0, adding_unit.tip, adding_unit.pending.count)
         keyed_rows = rows_at(adding_unit, adding_unit.now)
         row_by_id = _present(adding_unit, keyed_rows)
         if any(
@@ -83,20 +85,23 @@ def upsert_rows(
             for row in keyed_rows
             if row.id in row_by_id
         ):
-            if first_edit is not None and adding_unit.get(EDIT, [first_edit]):
-                return UpsertedRows(row_by_id, 0, 0, adding_unit.tip, adding_unit.pending.count)
             return _change(repo, adding_unit.to_change(), keyed_rows, row_by_id, origin)
         added_by_kind: dict[Kind, list[Row]] = {}
         for row in keyed_rows:
             if row.id not in row_by_id:
                 row_by_id[row.id] = new_keyed_row(row, origin, adding_unit.now)
                 added_by_kind.setdefault(row.kind, []).append(row_by_id[row.id])
+        added_count = sum(map(len, added_by_kind.values()))
+        if first_edit is not None and added_count:
+            # An edit identifies the request. Without it, a repeat would add rows that were removed
+            # since, or undo later changes of others.
+            kind, (first_row, *_) = next(iter(added_by_kind.items()))
+            first_cells = EditedCells(kind, first_row, [str(kind.text)])
+            added_by_kind[EDIT] = edit_rows(first_cells, origin, adding_unit.now, repo.new_id)
         for kind, new_rows in added_by_kind.items():
             adding_unit.add(kind, new_rows)
-        added_count = sum(map(len, added_by_kind.values()))
-        return UpsertedRows(
-            row_by_id, added_count, 0, adding_unit.tip, adding_unit.pending.count + added_count
-        )
+        pending_count = adding_unit.pending.count + sum(map(len, added_by_kind.values()))
+        return UpsertedRows(row_by_id, added_count, 0, adding_unit.tip, pending_count)
 
 
 def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
