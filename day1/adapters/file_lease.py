@@ -7,7 +7,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from day1.adapters.failures import of_system
-from day1.adapters.flock import take
+from day1.adapters.flock import LockHandle, take
 from day1.ports.lease import Lease
 
 
@@ -17,7 +17,7 @@ class FileLease(Lease):
     def __init__(self, path: Path) -> None:
         """Set the lock file; the lease is not taken yet."""
         self._path = path
-        self._handle: int | None = None
+        self._handle: LockHandle | None = None
 
     @override
     def acquire(self) -> bool:
@@ -32,7 +32,7 @@ class FileLease(Lease):
     def release(self) -> None:
         lock_handle, self._handle = self._handle, None
         if lock_handle is not None:
-            os.close(lock_handle)
+            lock_handle.close()
 
 
 def is_locked(path: Path) -> bool:

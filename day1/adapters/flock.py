@@ -123,48 +123,77 @@ class WriteLock:
             yield lock_handle is not None
         finally:
             if lock_handle is not None:
-                os.close(lock_handle)
+                lock_handle.close()
 
 
-def take(path: Path, patience: Patience | None = None) -> int | None:
-    """Lock a file, which is made if it is missing; `os.close` of the result frees the lock.
+class LockHandle:
+    """The locked file of somebody who holds a lock.
+
+    The lock is free after `close`, and also once nobody refers to the handle: so an exception at
+    any point, such as Ctrl-C, leaves no lock behind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, which is made if it is missing.
+
+        Raises:
+            OSError: the file cannot be made or opened.
+        """
+        self._number = -1
+        self._number = _opened(path)
+
+    def fileno(self) -> int:
+        """Return the file's number for the system; -1 once it is closed."""
+        return self._number
+
+    def close(self) -> None:
+        """Free the lock; closing twice is harmless."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            os.close(number)
+
+    __del__ = close
+
+
+def take(path: Path, patience: Patience | None = None) -> LockHandle | None:
+    """Lock a file, which is made if it is missing.
 
     Args:
         path: the file.
         patience: how long to wait; None: not at all.
 
     Returns:
-        The file's handle; None if another holder kept the lock for longer than that.
+        The handle that holds the lock; None if another holder kept it for longer than that.
 
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    lock_handle = _opened(path)
+    lock_handle = LockHandle(path)
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if patience:
             return lock_handle if _wait(lock_handle, patience) else None
-        os.close(lock_handle)
+        lock_handle.close()
         return None
-    except OSError:
-        os.close(lock_handle)
+    except BaseException:
+        lock_handle.close()
         raise
     return lock_handle
 
 
-def take_all(paths: Sequence[Path], patience: Patience) -> list[int] | None:
+def take_all(paths: Sequence[Path], patience: Patience) -> list[LockHandle] | None:
     """Lock files one after the other; return their handles, or None if one was not free in time.
 
     Raises:
         OSError: a file cannot be made, opened or locked.
     """
     with ExitStack() as until_all_are_locked:
-        lock_handles: list[int] = []
+        lock_handles: list[LockHandle] = []
         for path in paths:
             if (lock_handle := take(path, patience)) is None:
                 return None
-            until_all_are_locked.callback(os.close, lock_handle)
+            until_all_are_locked.callback(lock_handle.close)
             lock_handles.append(lock_handle)
         until_all_are_locked.pop_all()
         return lock_handles
@@ -229,26 +258,34 @@ def _opened(path: Path, access: int = os.O_RDWR | os.O_CREAT) -> int:
     return lock_handle
 
 
-def _wait(handle: int, patience: Patience) -> bool:
+def _wait(handle: LockHandle, patience: Patience) -> bool:
     """Wait for the lock in the kernel, which serves waiters in order; return whether it was got.
 
     A `flock` that blocks has no time limit, so another thread blocks in it. If this thread gives
     up, the other one closes the handle as soon as it has the lock.
     """
     guard = threading.Lock()
-    locked_event = threading.Event()
-    lock_state = {"got": False, "given_up": False}
+    locked_event, given_up_event = threading.Event(), threading.Event()
 
     def block() -> None:
         fcntl.flock(handle, fcntl.LOCK_EX)
         with guard:
-            lock_state["got"] = True
-            if lock_state["given_up"]:
-                os.close(handle)
-        locked_event.set()
+            locked_event.set()
+            if given_up_event.is_set():
+                handle.close()
+
+    def give_up() -> None:
+        with guard:
+            given_up_event.set()
+            if locked_event.is_set():
+                handle.close()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
-    patience.wait(locked_event)
-    with guard:
-        lock_state["given_up"] = not lock_state["got"]
-    return lock_state["got"]
+    try:
+        if patience.wait(locked_event):
+            return True
+    except BaseException:  # such as Ctrl-C
+        give_up()
+        raise
+    give_up()
+    return False

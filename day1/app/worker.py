@@ -23,7 +23,7 @@ from anyio import to_thread
 from uvicorn.config import STARTUP_FAILURE
 
 from day1.adapters.file_lease import FileLease
-from day1.adapters.flock import take
+from day1.adapters.flock import LockHandle, take
 from day1.adapters.shared_counters import SharedCounters, SharedMoment
 from day1.app import garbage
 from day1.app.background import WorkerShare, background
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LOCKS_OF_NUMBERS: Final[list[LockHandle]] = []
+"""The lock of this worker's number, which is held until the process ends."""
 _TRY_AGAIN: Final = os.EX_TEMPFAIL
 """The exit code of a worker that cannot start now: the supervisor starts another one."""
 
@@ -98,7 +100,12 @@ def _worker_app(settings: Settings, folder: Path) -> Starlette:
 
 def _free_number(folder: Path) -> int:
     """Take the lowest number that no living worker has; it is free again when this process ends."""
-    return next(n for n in count() if take(folder / f"{n}.lock") is not None)
+    for number in count():
+        lock_handle = take(folder / f"{number}.lock")
+        if lock_handle is not None:
+            _LOCKS_OF_NUMBERS.append(lock_handle)
+            return number
+    raise AssertionError("numbers have no end")
 
 
 def _end_with_parent(folder: Path) -> None:

@@ -215,7 +215,7 @@ class ClientSetup(Setup):
         try:
             yield
         finally:
-            os.close(lock_handle)
+            lock_handle.close()
 
 
 def _change(edit: Edit, before: bytes | None, after: bytes | None) -> Change:

@@ -5,7 +5,6 @@ calls wait for each other that need not, and nothing else changes.
 """
 
 import hashlib
-import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +75,7 @@ class FileLocks(Locks):
             yield lock_handles is not None
         finally:
             for lock_handle in lock_handles or ():
-                os.close(lock_handle)
+                lock_handle.close()
 
     def _paths(self, names: Collection[str]) -> list[Path]:
         if not names:

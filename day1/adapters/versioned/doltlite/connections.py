@@ -332,6 +332,9 @@ class DoltLiteConnections(Connections):
                     self._caches.limit(driver_connection)
             except driver.Error:
                 connection.invalidate()
+            except BaseException:  # Ctrl-C: a transaction may still be open
+                connection.invalidate()
+                raise
         with suppress(StoreUnavailable):  # the work itself has succeeded
             self._watch()
 

@@ -84,6 +84,7 @@ class Library:
         self.db_config = _bound(quick, "db_config")
         self.db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]  # the others are variadic
         self.interrupt = _bound(quick, "interrupt", None)
+        self.next_stmt = _bound(quick, "next_stmt", ctypes.c_void_p)
         self.get_autocommit = _bound(quick, "get_autocommit")
         self.errmsg = _bound(quick, "errmsg", ctypes.c_char_p)
         self.errstr = _bound(quick, "errstr", ctypes.c_char_p)
