@@ -46,4 +46,7 @@ class Calls(Protocol):
         """
 
     def close(self) -> None:
-        """Wait for running calls and close; closing twice is harmless."""
+        """Wait for running calls and close; closing twice is harmless.
+
+        Inside of a call, the last running call closes when it ends.
+        """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,14 +13,15 @@ from day1.errors import HandleClosed, UsedAfterFork
 
 
 class Lifetime:
-    """Counts the running calls of a handle, so that closing it waits for them."""
+    """Counts the running calls of a handle by thread, so that closing it waits for them."""
 
     def __init__(self, owner: object, close: Callable[[], None]) -> None:
         """Begin now; `close` runs once: when closed, when `owner` is gone, or as Python exits."""
         self._process = os.getpid()
         self._changed = threading.Condition()
-        self._running = 0
+        self._calls_by_thread: Counter[int] = Counter()
         self._closed = False
+        self._last_call_closes = False
         self._close = weakref.finalize(owner, _close_here, self._process, close)
 
     @contextmanager
@@ -31,24 +33,37 @@ class Lifetime:
             HandleClosed: the handle was closed.
         """
         refuse_fork(self._process)  # before the lock, which another thread may have held
+        thread = threading.get_ident()
         with self._changed:
-            if self._closed:
-                raise closed()
-            self._running += 1
+            self._calls_by_thread[thread] += 1
         try:
+            if self._closed:  # after counting: a signal handler that closes next sees this call
+                raise closed()
             yield
         finally:
             with self._changed:
-                self._running -= 1
+                self._calls_by_thread[thread] -= 1
+                if not self._calls_by_thread[thread]:
+                    del self._calls_by_thread[thread]
                 self._changed.notify_all()
+                closes = self._last_call_closes and not self._calls_by_thread
+            if closes:
+                self._close()
 
     def close(self) -> None:
-        """Refuse further calls, wait for those that run, and close; twice is harmless."""
+        """Refuse further calls, wait for those that run, and close; twice is harmless.
+
+        A call of this thread that runs, which a signal handler interrupted, cannot be waited for:
+        then the last call that ends closes.
+        """
         if os.getpid() != self._process:
             return
         with self._changed:
             self._closed = True
-            self._changed.wait_for(lambda: self._running == 0)
+            if threading.get_ident() in self._calls_by_thread:
+                self._last_call_closes = True
+                return
+            self._changed.wait_for(lambda: not self._calls_by_thread)
         self._close()
 
 

@@ -42,7 +42,11 @@ class Memory(Branch):
         return [str(note) for note in answer.read.notes]
 
     def close(self) -> None:
-        """Wait for the calls that run, then close; closing twice is harmless."""
+        """Wait for the calls that run, then close; closing twice is harmless.
+
+        Inside of a call, such as in a signal handler, nothing is waited for: the memory takes no
+        further calls, and is closed when the running ones have ended.
+        """
         self._calls.close()
 
     def __enter__(self) -> Self:

@@ -44,7 +44,11 @@ class AsyncMemory(AsyncBranch):
         return [str(note) for note in answer.read.notes]
 
     async def close(self) -> None:
-        """Wait for the calls that run, then close; closing twice is harmless."""
+        """Wait for the calls that run, then close; closing twice is harmless.
+
+        Inside of a call, such as in a signal handler, nothing is waited for: the memory takes no
+        further calls, and is closed when the running ones have ended.
+        """
         await self._calls.close()
 
     async def __aenter__(self) -> Self:
