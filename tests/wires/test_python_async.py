@@ -143,6 +143,38 @@ def test_a_call_that_has_begun_is_finished_however_often_it_is_cancelled() -> No
     assert asyncio.run(cancel()) == ["done"]
 
 
+def test_a_close_that_is_cancelled_before_its_turn_is_done_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    closings: list[None] = []
+
+    async def close() -> None:
+        memory = await day1.aconnect(tmp_path / "store", settings=QUIET)
+        pool, calls = memory._calls._pool, memory._calls._calls
+        close_store = calls.close
+
+        def close_once() -> None:
+            close_store()
+            closings.append(None)
+
+        monkeypatch.setattr(calls, "close", close_once)
+        running = [asyncio.wrap_future(pool.submit(go_on.wait, 10)) for _ in range(8)]
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await memory.close()
+        with pytest.raises(errors.HandleClosed):
+            await memory.log()
+        go_on.set()
+        await asyncio.gather(*running)
+        assert not closings
+        await memory.close()
+        await memory.close()
+
+    asyncio.run(close())
+    assert len(closings) == 1
+
+
 def test_a_forked_process_is_told_so(tmp_path: Path) -> None:
     async def ask() -> str:
         async with await day1.aconnect(tmp_path / "store", settings=QUIET) as memory:

@@ -30,6 +30,9 @@ class AsyncCalls:
         self._calls, self._pool = calls, pool
         self._process = os.getpid()
         self._closed = False
+        """Whether further calls are refused."""
+        self._ended = False
+        """Whether the memory is closed: a `close` that was cancelled before its turn is not."""
 
     @property
     def place(self) -> str:
@@ -48,10 +51,11 @@ class AsyncCalls:
 
     async def close(self) -> None:
         """Wait for running calls and close; closing twice is harmless."""
-        if os.getpid() != self._process or self._closed:
+        if os.getpid() != self._process or self._ended:
             return
         self._closed = True
         await finished(self._pool, self._calls.close)
+        self._ended = True
         self._pool.shutdown(wait=False)
 
     async def _run(self, call: Callable[[], T]) -> T:
