@@ -1,7 +1,9 @@
 """`import day1`: what a program writes, reads, branches and merges."""
 
+import threading
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -198,6 +200,26 @@ def test_retracting_in_a_batch_and_an_empty_batch(memory: day1.Memory) -> None:
     with memory.batch() as nothing:
         pass
     assert nothing.result is None
+
+
+def test_a_batch_writes_what_it_was_given_at_the_time(memory: day1.Memory) -> None:
+    value = {"cart": {"items": 0}}
+    with memory.batch() as batch:
+        for number in (1, 2):
+            value["cart"]["items"] = number
+            batch.set(f"step {number}", value)
+        batch.relate("cart", "has", "items", properties=value)
+        value["cart"]["items"] = 9
+    entries = [memory.get(f"step {number}") for number in (1, 2)]
+    assert [entry and entry.value["cart"]["items"] for entry in entries] == [1, 2]
+    relation = memory.rows("relation")[0]
+    assert relation["properties"] == {"cart": {"items": 2}}
+
+
+def test_a_batch_that_cannot_copy_an_argument_refuses_it(memory: day1.Memory) -> None:
+    unknown: Any = {"lock": threading.Lock()}
+    with pytest.raises(errors.InvalidRequest, match="no JSON"):
+        memory.batch().relate("a", "b", "c", properties=unknown)
 
 
 def test_a_repeated_request_writes_once(memory: day1.Memory) -> None:

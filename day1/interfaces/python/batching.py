@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from day1.interfaces.python.calls import Calls, Who
-from day1.interfaces.python.entry_arguments import new_entry, place
-from day1.interfaces.python.handle import Handle, plain
+from day1.interfaces.python.entry_arguments import json_of, new_entry, place
+from day1.interfaces.python.handle import Handle, copied, plain
 from day1.interfaces.python.options import (
     BatchChanges,
     BatchEntry,
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 class Batch(Handle):
     """Changes that are made at the end of a `with` block, in one commit or not at all.
 
-    Nothing is sent before the end of the block, and nothing at all if it ends by an exception.
+    Nothing is sent before the end of the block, and nothing at all if it ends by an exception. What
+    the arguments contain is copied at once.
     """
 
     def __init__(
@@ -160,7 +162,9 @@ class Batch(Handle):
             InvalidRequest: the value is no JSON.
             ValueTooLarge: it is longer than an entry may be.
         """
-        self._changes.append({"action": "set", **new_entry(key, value, space, ttl, options)})
+        own_value = json.loads(json_of(key, value))  # the caller may go on to change `value`
+        entry = new_entry(key, own_value, space, ttl, copied(options))
+        self._changes.append({"action": "set", **entry})
 
     def delete(
         self, key: str, *, space: SpaceName | None = None, expect_revision: str | None = None
@@ -176,7 +180,7 @@ class Batch(Handle):
         self._changes.append({"action": "delete", **place(key, space), **revision_argument})
 
     def _then(self, action: str, /, **arguments: Any) -> None:
-        self._changes.append({"action": action, **plain(arguments)})
+        self._changes.append({"action": action, **copied(plain(arguments))})
 
     def __len__(self) -> int:
         """Count the changes so far."""

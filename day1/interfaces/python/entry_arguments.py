@@ -18,6 +18,23 @@ def place(key: str, space: SpaceName | None) -> dict[str, Any]:
     return plain({"key": key, "space": space})
 
 
+def json_of(key: str, value: Mapping[str, Any]) -> str:
+    """Check the value of an entry, and return its JSON.
+
+    Raises:
+        InvalidRequest: the value is no JSON.
+        ValueTooLarge: it is longer than an entry may be.
+    """
+    try:
+        return as_value(_as_object(value))
+    except JsonTooLong as exc:
+        raise value_too_large(str(key), exc.length) from exc
+    except ValueError as exc:
+        raise InvalidRequest(
+            f"value: {exc}.", problems=[{"argument": "value", "problem": str(exc)}]
+        ) from exc
+
+
 def new_entry(
     key: str,
     value: Mapping[str, Any],
@@ -25,25 +42,15 @@ def new_entry(
     ttl: float | timedelta | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Check the value of an entry, and return the arguments that put it.
-
-    Raises:
-        InvalidRequest: the value is no JSON.
-        ValueTooLarge: it is longer than an entry may be.
-    """
-    untyped_value: object = value  # callers without a type checker may give anything
-    plain_value = dict(untyped_value) if isinstance(untyped_value, Mapping) else untyped_value
-    try:
-        as_value(plain_value)
-    except JsonTooLong as exc:
-        raise value_too_large(str(key), exc.length) from exc
-    except ValueError as exc:
-        raise InvalidRequest(
-            f"value: {exc}.", problems=[{"argument": "value", "problem": str(exc)}]
-        ) from exc
+    """Return the arguments that put an entry, whose value `json_of` has checked."""
     ttl_seconds = ttl.total_seconds() if isinstance(ttl, timedelta) else ttl
     return {
         **place(key, space),
-        "value": plain_value,
+        "value": _as_object(value),
         **plain({"ttl_seconds": ttl_seconds, **options}),
     }
+
+
+def _as_object(value: object) -> Any:
+    """Return any mapping as a `dict`; callers without a type checker may give anything else."""
+    return dict(value) if isinstance(value, Mapping) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import datetime
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
@@ -64,6 +65,21 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
         InvalidRequest: a time has no zone.
     """
     return {name: _plain(name, value) for name, value in arguments.items() if value is not None}
+
+
+def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy arguments with all that they contain, so that later changes by the caller are ignored.
+
+    Raises:
+        InvalidRequest: a value cannot be copied, so it is no JSON.
+    """
+    try:
+        return deepcopy(dict(arguments))
+    except Exception as exc:  # the class of the value decides what it raises
+        raise InvalidRequest(
+            f"An argument cannot be copied, so it is no JSON: {exc}. Give texts, numbers, lists "
+            "and objects."
+        ) from exc
 
 
 def _plain(name: str, value: Any) -> Any:

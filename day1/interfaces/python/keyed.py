@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
-from day1.interfaces.python.entry_arguments import new_entry, place
+from day1.interfaces.python.entry_arguments import json_of, new_entry, place
 from day1.interfaces.python.handle import Handle, plain
 from day1.interfaces.python.options import (
     EntryFindOptions,
@@ -144,6 +144,7 @@ class EntryWrites(Handle):
             RevisionChanged: the entry has another revision than `expect_revision`.
         """
         writer_arguments = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
+        json_of(key, value)
         entry = new_entry(key, value, space, ttl, options)
         answer: EntriesPut = self._ask("entry_put", entries=[entry], **writer_arguments)
         return answer

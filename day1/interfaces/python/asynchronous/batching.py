@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from day1.interfaces.python.asynchronous.calls import AsyncCalls
 from day1.interfaces.python.asynchronous.handle import AsyncHandle
 from day1.interfaces.python.calls import Who
-from day1.interfaces.python.entry_arguments import new_entry, place
-from day1.interfaces.python.handle import plain
+from day1.interfaces.python.entry_arguments import json_of, new_entry, place
+from day1.interfaces.python.handle import copied, plain
 from day1.interfaces.python.options import (
     BatchChanges,
     BatchEntry,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 class AsyncBatch(AsyncHandle):
     """Changes that are made at the end of a `async with` block, in one commit or not at all.
 
-    Nothing is sent before the end of the block, and nothing at all if it ends by an exception.
+    Nothing is sent before the end of the block, and nothing at all if it ends by an exception. What
+    the arguments contain is copied at once.
     """
 
     def __init__(
@@ -163,7 +165,9 @@ class AsyncBatch(AsyncHandle):
             InvalidRequest: the value is no JSON.
             ValueTooLarge: it is longer than an entry may be.
         """
-        self._changes.append({"action": "set", **new_entry(key, value, space, ttl, options)})
+        own_value = json.loads(json_of(key, value))  # the caller may go on to change `value`
+        entry = new_entry(key, own_value, space, ttl, copied(options))
+        self._changes.append({"action": "set", **entry})
 
     def delete(
         self, key: str, *, space: SpaceName | None = None, expect_revision: str | None = None
@@ -179,7 +183,7 @@ class AsyncBatch(AsyncHandle):
         self._changes.append({"action": "delete", **place(key, space), **revision_argument})
 
     def _then(self, action: str, /, **arguments: Any) -> None:
-        self._changes.append({"action": action, **plain(arguments)})
+        self._changes.append({"action": action, **copied(plain(arguments))})
 
     def __len__(self) -> int:
         """Count the changes so far."""

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from day1.interfaces.python.asynchronous.handle import AsyncHandle
-from day1.interfaces.python.entry_arguments import new_entry, place
+from day1.interfaces.python.entry_arguments import json_of, new_entry, place
 from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import EntryFindOptions, EntryOptions, Signed, SpaceName, When
 from day1.interfaces.python.results import Results
@@ -140,6 +140,7 @@ class AsyncEntryWrites(AsyncHandle):
             RevisionChanged: the entry has another revision than `expect_revision`.
         """
         writer_arguments = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
+        json_of(key, value)
         entry = new_entry(key, value, space, ttl, options)
         answer: EntriesPut = await self._ask("entry_put", entries=[entry], **writer_arguments)
         return answer
