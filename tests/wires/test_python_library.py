@@ -195,8 +195,9 @@ def test_retracting_in_a_batch_and_an_empty_batch(memory: day1.Memory) -> None:
         batch.retract(made.id)
     with memory.batch(request_id="away") as again:
         again.retract(made.id)
+        assert len(again) == 1
     assert not memory.rows("fact")
-    assert len(batch) == len(again) == 1
+    assert len(batch) == len(again) == 0
     with memory.batch() as nothing:
         pass
     assert nothing.result is None
@@ -220,6 +221,23 @@ def test_a_batch_that_cannot_copy_an_argument_refuses_it(memory: day1.Memory) ->
     unknown: Any = {"lock": threading.Lock()}
     with pytest.raises(errors.InvalidRequest, match="no JSON"):
         memory.batch().relate("a", "b", "c", properties=unknown)
+
+
+def test_a_batch_that_is_used_again_begins_empty(memory: day1.Memory) -> None:
+    batch = memory.batch()
+    batch.add("Before the block.")
+    with batch:
+        batch.add("In the first block.")
+    with suppress(RuntimeError), batch:
+        batch.add("In a block that fails.")
+        raise RuntimeError
+    with batch:
+        assert len(batch) == 0
+    assert batch.result is None
+    with batch:
+        batch.add("In the last block.")
+    texts = sorted(row["fact_text"] for row in memory.rows("fact"))
+    assert texts == ["Before the block.", "In the first block.", "In the last block."]
 
 
 def test_a_repeated_request_writes_once(memory: day1.Memory) -> None:

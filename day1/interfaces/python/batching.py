@@ -27,7 +27,7 @@ class Batch(Handle):
     """Changes that are made at the end of a `with` block, in one commit or not at all.
 
     Nothing is sent before the end of the block, and nothing at all if it ends by an exception. What
-    the arguments contain is copied at once.
+    the arguments contain is copied at once. Another block begins with no change.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Batch(Handle):
         self._changes.append({"action": action, **copied(plain(arguments))})
 
     def __len__(self) -> int:
-        """Count the changes so far."""
+        """Count the changes that wait for the end of the block."""
         return len(self._changes)
 
     def __bool__(self) -> bool:
@@ -203,7 +203,8 @@ class Batch(Handle):
                 nothing was done.
             InvalidRequest: a change does not fit; nothing was done.
         """
-        if kind is None and self._changes:
+        changes, self._changes, self.result = self._changes, [], None
+        if kind is None and changes:
             self.result = self._ask(
-                "rows_apply", changes=self._changes, reason=self._reason, **self._signed
+                "rows_apply", changes=changes, reason=self._reason, **self._signed
             )
