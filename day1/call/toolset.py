@@ -269,6 +269,18 @@ class Tool:
         answer = self.answer(ctx, arguments)
         return answer.model_dump(mode="json", context=self.wording(ctx.say))
 
+    def validated(self, arguments: Mapping[str, Any]) -> Any:
+        """Return the request that the arguments make.
+
+        Raises:
+            InvalidRequest: the arguments do not fit; every problem is named.
+        """
+        request_class = self.operation.request
+        try:
+            return request_class.model_validate(dict(arguments))
+        except ValidationError as exc:
+            raise invalid(f"The arguments of {self.operation.name}", request_class, exc) from exc
+
     def answer(self, ctx: Context, arguments: Mapping[str, Any]) -> Response:
         """Validate, and run under the toolset's rule for branches; every call enters here.
 
@@ -283,7 +295,7 @@ class Tool:
         try:
             if operation.needs not in access.scopes:
                 access.require(operation.needs, operation.name)
-            request = operation.request.model_validate(dict(arguments))
+            request = self.validated(arguments)
             with ctx.repo.ledger.same_version():
                 answer: Response = operation.run(ctx, request)
                 return answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from datetime import datetime
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
@@ -62,7 +62,7 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as JSON values, times in ISO 8601; leave out arguments that are None.
 
     Raises:
-        InvalidRequest: a time has no zone.
+        InvalidRequest: a time has no zone, or an argument contains bytes.
     """
     return {name: _plain(name, value) for name, value in arguments.items() if value is not None}
 
@@ -83,6 +83,11 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
+    if _has_bytes(value):
+        raise InvalidRequest(
+            f"{name}: bytes are no JSON: decode them to a text.",
+            problems=[{"argument": name, "problem": "bytes are no JSON"}],
+        )
     if not isinstance(value, datetime):
         return list(value) if isinstance(value, tuple) else value
     if value.tzinfo is None:
@@ -92,3 +97,21 @@ def _plain(name: str, value: Any) -> Any:
             problems=[{"argument": name, "problem": "the time has no zone"}],
         )
     return value.isoformat()
+
+
+def _has_bytes(value: object) -> bool:
+    """Whether a value is or contains bytes, which models of requests would take as texts."""
+    unread_values: list[Iterable[object]] = [(value,)]
+    seen_ids: set[int] = set()  # a list may contain itself
+    while unread_values:
+        for inner_value in unread_values.pop():
+            if isinstance(inner_value, str | int | float):
+                continue
+            if isinstance(inner_value, bytes | bytearray | memoryview):
+                return True
+            if isinstance(inner_value, dict | list | tuple) and id(inner_value) not in seen_ids:
+                seen_ids.add(id(inner_value))
+                unread_values.append(inner_value)
+                if isinstance(inner_value, dict):
+                    unread_values.append(inner_value.values())
+    return False

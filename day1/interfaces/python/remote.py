@@ -106,6 +106,7 @@ class RemoteCalls:
         )
         with self._lifetime.using():
             arguments = repeatable(tool, arguments)
+            tool.validated(arguments)  # JSON would make texts of other keys, and lists of tuples
             max_tries = (
                 _TRIES if "request_id" in arguments or tool.operation.effect is Effect.READ else 1
             )
