@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from day1.errors import InvalidRequest, NotAStore
 from day1.git_folders import STORE
 from day1.home import is_store
-from day1.interfaces.python.calls import Calls, Who
+from day1.interfaces.python.calls import Calls, Who, require_text, unfit
 from day1.interfaces.python.memory import Memory
 from day1.interfaces.python.options import Connection
 from day1.model.branches.branch import MAIN
@@ -138,8 +139,9 @@ def _refuse_unknown(more: Mapping[str, Any]) -> None:
 
 
 def _connected(target: Target, asked: _Asked) -> tuple[Calls, Who]:
-    if isinstance(target, str) and target.startswith(_WEB):
-        return _behind(target, asked)
+    _refuse_unusable(target)
+    if isinstance(target, str) and target.strip().lower().startswith(_WEB):
+        return _behind(target.strip(), asked)
     if asked.token is not None:
         raise InvalidRequest(
             "`token` is for the address of a server, such as http://127.0.0.1:8420: leave it out."
@@ -147,6 +149,24 @@ def _connected(target: Target, asked: _Asked) -> tuple[Calls, Who]:
     settings = _settings(target, asked.more.get("settings"))
     caller = _who(asked, settings)
     return _opened(settings, create=_creates(target, create=asked.create)), caller
+
+
+def _refuse_unusable(target: object) -> None:
+    """Refuse a target that can be neither an address nor the path of a folder.
+
+    Raises:
+        InvalidRequest: it is of another type, or has a character that neither has.
+    """
+    if target is None:
+        return
+    if not isinstance(target, str | os.PathLike):
+        raise unfit(
+            "target", f"must be a text or a pathlib.Path, and is of type {type(target).__name__}"
+        )
+    text = os.fspath(target)
+    require_text("target", text)
+    if "\0" in text:
+        raise unfit("target", "must not contain NUL characters")
 
 
 def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
@@ -187,7 +207,11 @@ def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
 
     from day1.settings import Settings, settings_at
 
-    unknown_names = sorted(set(overrides or ()) - set(Settings.model_fields))
+    untyped_overrides: object = overrides  # callers without a type checker may give anything
+    if untyped_overrides is not None and not isinstance(untyped_overrides, Mapping):
+        type_name = type(untyped_overrides).__name__
+        raise unfit("settings", f"must be a mapping by name, and is of type {type_name}")
+    unknown_names = sorted(map(str, set(overrides or ()) - set(Settings.model_fields)))
     if unknown_names:
         raise InvalidRequest(
             f"There is no setting {', '.join(unknown_names)}; there are: "
@@ -206,12 +230,28 @@ def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
 
 
 def _place(target: str | Path) -> str:
-    """Return the store that a folder means: its own `.day1`, if it has one, else itself."""
+    """Return the store that a folder means: its own `.day1`, if it has one, else itself.
+
+    Raises:
+        InvalidRequest: the path is too long, or begins with the name of an unknown user.
+        StoreUnavailable: the folder may not be read.
+    """
     if "://" in str(target):
         return str(target)
-    folder = Path(target).expanduser()
+    try:
+        folder = Path(target).expanduser()
+    except RuntimeError:
+        user_folder = Path(target).parts[0]
+        raise unfit(
+            "target", f"begins with {user_folder!r}, a user without a home: name the folder in full"
+        ) from None
     store_inside = folder / STORE
-    return str(store_inside if is_store(store_inside) and not is_store(folder) else folder)
+    try:
+        return str(store_inside if is_store(store_inside) and not is_store(folder) else folder)
+    except OSError as exc:
+        from day1.adapters.failures import of_system
+
+        raise of_system(exc, folder, writing=False) from exc
 
 
 def _creates(target: Target, *, create: bool | None) -> bool:

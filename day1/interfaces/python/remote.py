@@ -22,11 +22,12 @@ from day1.errors import (
     Unauthorized,
 )
 from day1.interfaces.python.answers import reworded
-from day1.interfaces.python.calls import Who
+from day1.interfaces.python.calls import Who, require_text, unfit
 from day1.interfaces.python.lifetime import Lifetime
 from day1.interfaces.python.repeating import repeatable
 from day1.interfaces.python.server_errors import error_of
 from day1.interfaces.python.wording import from_http
+from day1.model.rows.origin import named
 from day1.toolsets.finding import tool_of
 
 _TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
@@ -34,6 +35,14 @@ _TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
 _TRIES: Final = 2
 """The number of times that a call is sent if its connection breaks, where that is safe."""
 _BODIES: Final = frozenset({"POST", "PUT", "PATCH"})
+_HEADER_BY_ARGUMENT: Final = {
+    "branch": b"Day1-Branch",
+    "agent": b"Day1-Agent-Id",
+    "session": b"Day1-Session-Id",
+    "task": b"Day1-Task-Id",
+    "space": b"Day1-Space",
+}
+"""Argument -> the header that carries it, in the order in which they are checked."""
 _FAILED: Final = 400
 _REDIRECTED: Final = 300
 
@@ -45,13 +54,14 @@ class RemoteCalls:
         """Ask the server whether it lets the caller in.
 
         Raises:
-            InvalidRequest: the address is not one, or has a path, a query or a password.
+            InvalidRequest: the address is not one, or has a path, a query or a password; or the
+                token or a name cannot be one.
             Unauthorized: the server wants a token, or another one.
             NotAStore: it is no server of day1.
             StoreUnavailable: it does not answer.
         """
         self._address = _checked(address)
-        auth_headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        auth_headers = {} if token is None else {"Authorization": f"Bearer {_checked_token(token)}"}
         self._has_token = token is not None
         self._http = httpx.Client(
             base_url=self._address,
@@ -104,13 +114,14 @@ class RemoteCalls:
             for served_route in tool.toolset.served_routes
             if served_route.binding.operation == tool.name
         )
+        headers = _headers(who)
         with self._lifetime.using():
             arguments = repeatable(tool, arguments)
             tool.validated(arguments)  # JSON would make texts of other keys, and lists of tuples
             max_tries = (
                 _TRIES if "request_id" in arguments or tool.operation.effect is Effect.READ else 1
             )
-            http_response = self._send(_request(tool, route, arguments), _headers(who), max_tries)
+            http_response = self._send(_request(tool, route, arguments), headers, max_tries)
         try:
             body = http_response.json() if http_response.content else {}
         except ValueError:
@@ -170,18 +181,42 @@ def _checked(address: str) -> str:
     Raises:
         InvalidRequest: it has no host, or more than a host and a port.
     """
-    url_parts = urlsplit(address)
+    try:
+        url_parts = urlsplit(address)
+        server_address = f"{url_parts.scheme}://{url_parts.netloc}"
+        url, _ = httpx.URL(server_address), url_parts.port  # a port that is none raises
+        encoded_host = url.host and url.raw_host.decode().encode("idna")  # as a socket encodes it
+    except (ValueError, httpx.InvalidURL):
+        raise _no_address() from None
     if (
-        not url_parts.hostname
+        not encoded_host
+        or any(map(str.isspace, url_parts.netloc))
+        or "@" in url_parts.netloc
         or url_parts.path.strip("/")
         or url_parts.query
-        or "@" in url_parts.netloc
     ):
-        raise InvalidRequest(
-            "This is not the address of a server: give http://HOST:PORT or https://HOST, without a "
-            "path, a query or a password, and the token as `token`.",
-        )
-    return f"{url_parts.scheme}://{url_parts.netloc}"
+        raise _no_address()
+    return server_address
+
+
+def _no_address() -> InvalidRequest:
+    return InvalidRequest(
+        "This is not the address of a server: give http://HOST:PORT or https://HOST, without a "
+        "path, a query or a password, and the token as `token`.",
+    )
+
+
+def _checked_token(token: str) -> str:
+    """Check a token, and return it without white space around it, such as a file's last line break.
+
+    Raises:
+        InvalidRequest: it is empty, or has characters that no token has.
+    """
+    require_text("token", token)
+    bare_token = token.strip()
+    if not bare_token or not bare_token.isascii() or not bare_token.isprintable():
+        raise unfit("token", "must be one that `day1 token create` made: letters, digits and _")
+    return bare_token
 
 
 def _trusted(address: str) -> ssl.SSLContext | bool:
@@ -193,15 +228,21 @@ def _trusted(address: str) -> ssl.SSLContext | bool:
 
 
 def _headers(who: Who) -> dict[bytes, bytes]:
-    """Build the headers that name the caller; names may be in any script."""
-    name_by_header = {
-        b"Day1-Branch": who.branch,
-        b"Day1-Agent-Id": who.agent,
-        b"Day1-Session-Id": who.session,
-        b"Day1-Task-Id": who.task,
-        b"Day1-Space": who.space,
-    }
-    return {header: name.encode() for header, name in name_by_header.items() if name is not None}
+    """Build the headers that name the caller; names may be in any script.
+
+    Raises:
+        InvalidRequest: the server would refuse a name, or a header cannot carry it.
+    """
+    headers = {}
+    for argument, header in _HEADER_BY_ARGUMENT.items():
+        name = getattr(who, argument)
+        if name is None:
+            continue
+        if name != name.strip():
+            raise unfit(argument, "must not begin or end with white space, which HTTP drops")
+        named(name, argument)
+        headers[header] = name.encode()
+    return headers
 
 
 def _request(tool: Tool, route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
