@@ -1,6 +1,7 @@
 """Arguments of `day1.connect` and of handles that cannot be right: each is refused by its name."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,25 @@ def test_what_can_be_no_folder_is_refused(
 def test_settings_are_a_mapping_by_name(tmp_path: Path, settings: Any) -> None:
     with pytest.raises(errors.InvalidRequest, match="setting"):
         day1.connect(tmp_path / "store", settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda memory: memory.as_of(None), errors.InvalidRequest, "^when must"),
+        (lambda memory: memory.as_of(5).rows(), errors.InvalidRequest, "at: "),
+        (lambda memory: memory.call(None), errors.UnknownTool, "docs/tools"),
+        (lambda memory: memory.call([]), errors.UnknownTool, "docs/tools"),
+        (lambda memory: memory.branch("\ud800"), errors.InvalidRequest, "^branch must"),
+        (lambda memory: memory.branch(None), errors.InvalidRequest, "^branch must"),
+        (lambda memory: memory.branch(5), errors.InvalidRequest, "^branch must"),
+    ],
+)  # fmt: skip
+def test_arguments_of_a_handle_that_cannot_be_right_are_refused(
+    tmp_path: Path, call: Callable[[Any], object], error: type[errors.Day1Error], says: str
+) -> None:
+    with (
+        day1.connect(tmp_path / "store", settings=QUIET) as memory,
+        pytest.raises(error, match=says),
+    ):
+        call(memory)

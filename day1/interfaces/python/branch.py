@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from day1.errors import BranchExists, UnknownBranch
 from day1.interfaces.python.batching import Batch
 from day1.interfaces.python.calls import Calls, Who
-from day1.interfaces.python.handle import plain
+from day1.interfaces.python.handle import moment
 from day1.interfaces.python.merging import Held, Merge, Preview, merge_request
 from day1.interfaces.python.options import Choice, Repeatable, Signed, Strategy, When
 from day1.interfaces.python.past import Past
@@ -69,9 +69,9 @@ class Branch(Traces, Writes):
             when: a `datetime` with a zone or ISO 8601; a bare date means its last instant.
 
         Raises:
-            InvalidRequest: the time has no zone.
+            InvalidRequest: the time is None, or has no zone.
         """
-        return Past(self._calls, self._who, plain({"when": when})["when"])
+        return Past(self._calls, self._who, moment(when))
 
     def batch(self, reason: str | None = None, **signed: Unpack[Signed]) -> Batch:
         """Collect changes in a `with` block, and make them at its end in one commit, or none.

@@ -7,8 +7,8 @@ from copy import deepcopy
 from datetime import datetime
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
-from day1.errors import InvalidRequest
-from day1.interfaces.python.calls import Calls, Who
+from day1.errors import InvalidRequest, UnknownTool
+from day1.interfaces.python.calls import Calls, Who, unfit
 
 
 class Placed(Protocol):
@@ -55,7 +55,34 @@ class Handle(Bound[Calls]):
 
     def _ask_plainly(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
         """Call an operation and return its answer as JSON."""
-        return self._calls.ask_plainly(operation, plain(arguments), self._who)
+        return self._calls.ask_plainly(operation_name(operation), plain(arguments), self._who)
+
+
+def operation_name(operation: object) -> str:
+    """Return the name of an operation.
+
+    Raises:
+        UnknownTool: it is no text.
+    """
+    if isinstance(operation, str):
+        return operation
+    raise UnknownTool(
+        f"The name of an operation is a text, and this is of type {type(operation).__name__}: the "
+        "pages in docs/tools list them all."
+    )
+
+
+def moment(when: datetime | str) -> str:
+    """Return a time in ISO 8601.
+
+    Raises:
+        InvalidRequest: it is None, or has no zone.
+    """
+    untyped_when: object = when  # callers without a type checker may give anything
+    if untyped_when is None:
+        raise unfit("when", "must be a `datetime` with a zone or ISO 8601, and is None")
+    iso_time: str = _plain("when", when)
+    return iso_time
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:

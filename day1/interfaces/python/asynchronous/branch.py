@@ -17,7 +17,7 @@ from day1.interfaces.python.asynchronous.reviewing import AsyncReview
 from day1.interfaces.python.asynchronous.tracing import AsyncTraces
 from day1.interfaces.python.asynchronous.writing import AsyncWrites
 from day1.interfaces.python.calls import Who
-from day1.interfaces.python.handle import plain
+from day1.interfaces.python.handle import moment
 from day1.interfaces.python.merging import merge_request
 from day1.interfaces.python.options import Choice, Repeatable, Signed, Strategy, When
 from day1.interfaces.python.results import Results
@@ -72,9 +72,9 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
             when: a `datetime` with a zone or ISO 8601; a bare date means its last instant.
 
         Raises:
-            InvalidRequest: the time has no zone.
+            InvalidRequest: the time is None, or has no zone.
         """
-        return AsyncPast(self._calls, self._who, plain({"when": when})["when"])
+        return AsyncPast(self._calls, self._who, moment(when))
 
     def batch(self, reason: str | None = None, **signed: Unpack[Signed]) -> AsyncBatch:
         """Collect changes in a `async with` block, and make them at its end in one commit, or none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from day1.interfaces.python.asynchronous.calls import AsyncCalls
-from day1.interfaces.python.handle import Bound, plain
+from day1.interfaces.python.handle import Bound, operation_name, plain
 
 
 class AsyncHandle(Bound[AsyncCalls]):
@@ -17,4 +17,5 @@ class AsyncHandle(Bound[AsyncCalls]):
 
     async def _ask_plainly(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
         """Call an operation and return its answer as JSON."""
-        return await self._calls.ask_plainly(operation, plain(arguments), self._who)
+        name = operation_name(operation)
+        return await self._calls.ask_plainly(name, plain(arguments), self._who)
