@@ -45,7 +45,7 @@ def dying(at: int) -> Iterator[list[int]]:
 
     take = flock.take
 
-    def taken(*args: Any) -> int | None:
+    def taken(*args: Any) -> flock.LockHandle | None:
         step()
         return take(*args)
 

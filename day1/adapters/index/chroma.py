@@ -10,7 +10,6 @@ only `update_neighbours` imports it.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
 import time
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from day1.adapters.flock import LockHandle
 from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
 from day1.adapters.index.sign_bits import Integers
@@ -65,7 +65,7 @@ class Neighbours:
         self._opening = database.folder / f"{FOLDER}.opening"
         self._lock = FileLock(database.folder / f"{FOLDER}.lock", 0.0)
         self._guard = threading.RLock()
-        self._owned: int | None = None
+        self._owned: LockHandle | None = None
         self._client: Any = None
         self._collections: dict[tuple[int, str], Any] = {}
         self._generation = ""
@@ -146,7 +146,7 @@ class Neighbours:
         with self._guard:
             self._shut()
             if self._owned is not None:
-                os.close(self._owned)
+                self._owned.close()
                 self._owned = None
 
     def _open(self, spaces: Sequence[VectorSpace]) -> None:

@@ -1,6 +1,5 @@
 """Locks between processes for the index's files."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +16,10 @@ class FileLock:
         """Use the file `path`, made when first needed; wait for it at most `limit_s` seconds."""
         self._path, self._limit_s = path, limit_s
 
-    def take(self, *, wait: bool) -> int | None:
+    def take(self, *, wait: bool) -> flock.LockHandle | None:
         """Take the lock, waiting for it or not; None if it is not free.
 
-        The holder releases it with `os.close`.
+        `close` of the handle releases it.
 
         Raises:
             IndexBehind: the file cannot be made or opened, or another has held it for too long.
@@ -44,4 +43,4 @@ class FileLock:
             yield lock_handle is not None
         finally:
             if lock_handle is not None:
-                os.close(lock_handle)
+                lock_handle.close()
