@@ -17,10 +17,12 @@ from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import EDIT, OBSERVATION, Cell, Row, revision, text_of
 from day1.ports.reading import Reading
-from day1.services.rows.value_sizes import refuse_large_rows, scan_values
+from day1.services.rows.value_sizes import may_be_large, refuse_large_rows, scan_values
 
 ABSENT: Final = "none"
 """The expected revision of an entry that must not exist."""
+_PLACE_COLUMNS: Final = ("id", "happened_at", "created_at", "space", "content_hash", "detail")
+"""The columns that tell which entry a row is, and those by which rows are sorted in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,28 @@ def get(
     Raises:
         AnswerTooLarge: their values have more than `most_bytes` bytes.
     """
-    refuse_large_rows(reading, OBSERVATION, [key.row_id for key in keys], most_bytes)
+    if may_be_large(len(keys), most_bytes):
+        present_keys = rows_of(reading, keys, now, _PLACE_COLUMNS)
+        present_ids = [key.row_id for key in present_keys]
+        refuse_large_rows(reading, OBSERVATION, present_ids, most_bytes)
     row_by_key = rows_of(reading, keys, now)
     entry_by_id = {entry.row_id: entry for entry in _entries(reading, list(row_by_key.values()))}
     return [entry_by_id.get(key.row_id) for key in keys]
 
 
-def rows_of(reading: Reading, keys: Sequence[EntryKey], now: int) -> dict[EntryKey, Row]:
-    """Return the rows of entries that have not expired, by their places."""
+def rows_of(
+    reading: Reading, keys: Sequence[EntryKey], now: int, columns: Sequence[str] = ()
+) -> dict[EntryKey, Row]:
+    """Return the rows of entries that have not expired, by their places.
+
+    Args:
+        reading: the state to read.
+        keys: the places.
+        now: the instant at which the entries must be alive (microseconds UTC).
+        columns: the columns of the rows, `_PLACE_COLUMNS` among them; default: all.
+    """
     key_by_id = {key.row_id: key for key in keys}
-    rows = reading.find(OBSERVATION, replace(_of("id", list(key_by_id)), alive_at=now))
+    rows = reading.find(OBSERVATION, replace(_of("id", list(key_by_id)), alive_at=now), columns)
     row_by_key = {key_by_id[str(row["id"])]: row for row in rows}
     return {key: row for key, row in row_by_key.items() if is_at(row, key)}
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Message, Query
-from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, WHOLE, Row, canonical, complete
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    MESSAGE,
+    WHOLE,
+    Cell,
+    Row,
+    canonical,
+    complete,
+)
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id
 from day1.ports.additions import Additions
@@ -148,47 +157,58 @@ def newest(
     """
     if limit is None:
         equal = {"conversation_id": at.conversation_id}
-        message_count = reading.count(MESSAGE, equal)
-        refuse_large_answer(reading, MESSAGE, Query(equal=equal), message_count, most_bytes)
+        scanned_messages = reading.scan(MESSAGE, ("id", "content_hash"), Query(equal=equal))
+        hidden_ids = [row_id for row_id, text_hash in scanned_messages if not _is_shown(text_hash)]
+        visible_query = Query(equal=equal, without={"id": hidden_ids} if hidden_ids else {})
+        message_count = len(scanned_messages) - len(hidden_ids)
+        refuse_large_answer(reading, MESSAGE, visible_query, message_count, most_bytes)
         rows = [row for _, row in messages_of(repo, reading, at.conversation_id)]
-        return [row for row in rows if _is_visible(row)]
-    read_count = limit
+        return [row for row in rows if _is_shown(row["content_hash"])]
+    visible_ids = _last_visible_ids(repo, reading, at.conversation_id, limit)
+    refuse_large_rows(reading, MESSAGE, visible_ids, most_bytes)
+    row_by_id = reading.get(MESSAGE, visible_ids)
+    return [row_by_id[row_id] for row_id in visible_ids]
+
+
+def _is_shown(text_hash: Cell) -> bool:
+    return text_hash != REDACTED_HASH
+
+
+def _last_visible_ids(
+    repo: Repository, reading: Reading, conversation_id: str, count: int
+) -> list[str]:
+    """Return the ids of the last messages that are not redacted, in sequence."""
+    read_count = count
     while True:
-        last_ids = _last_ids(repo, reading, at.conversation_id, read_count)
-        refuse_large_rows(reading, MESSAGE, last_ids, most_bytes)
-        row_by_id = reading.get(MESSAGE, last_ids)
-        visible_rows = [
-            row_by_id[row_id]
-            for row_id in last_ids
-            if row_id in row_by_id and _is_visible(row_by_id[row_id])
-        ]
-        if len(visible_rows) >= limit or len(last_ids) < read_count:
-            return visible_rows[-limit:]
+        hash_by_id = _last_hashes(repo, reading, conversation_id, read_count)
+        visible_ids = [row_id for row_id, text_hash in hash_by_id.items() if _is_shown(text_hash)]
+        if len(visible_ids) >= count or len(hash_by_id) < read_count:
+            return visible_ids[-count:]
         read_count *= 2  # redacted messages took some of the places
 
 
-def _is_visible(row: Row) -> bool:
-    return row["content_hash"] != REDACTED_HASH
-
-
-def _last_ids(repo: Repository, reading: Reading, conversation_id: str, count: int) -> list[str]:
-    """Return the ids of the last messages of a conversation, in sequence."""
+def _last_hashes(
+    repo: Repository, reading: Reading, conversation_id: str, count: int
+) -> dict[str, Cell]:
+    """Return the hashes of the texts of the last messages by their ids, in sequence."""
     equal_columns = {"conversation_id": conversation_id}
     query = Query(equal=equal_columns, order="created_at", descending=True, limit=count)
     scanned_messages = sorted(
-        (int(created_at or 0), str(row_id), previous_id)
-        for row_id, previous_id, created_at in reading.scan(
-            MESSAGE, ("id", "previous_id", "created_at"), query
+        (int(created_at or 0), str(row_id), previous_id, text_hash)
+        for row_id, previous_id, created_at, text_hash in reading.scan(
+            MESSAGE, ("id", "previous_id", "created_at", "content_hash"), query
         )
     )
-    message_ids = [row_id for _, row_id, _ in scanned_messages]
+    hash_by_id = {row_id: text_hash for _, row_id, _, text_hash in scanned_messages}
     is_chain = all(
         followed_id == row_id
-        for (_, _, followed_id), row_id in zip(scanned_messages[1:], message_ids, strict=False)
+        for (_, _, followed_id, _), row_id in zip(scanned_messages[1:], hash_by_id, strict=False)
     )
     if not scanned_messages or (is_chain and not may_have_brought(reading, scanned_messages[0][0])):
-        return message_ids
-    return order_of(repo, reading, conversation_id)[-count:]
+        return hash_by_id
+    last_ids = order_of(repo, reading, conversation_id)[-count:]
+    row_by_id = reading.get(MESSAGE, last_ids, ("content_hash",))
+    return {row_id: row_by_id[row_id]["content_hash"] for row_id in last_ids}
 
 
 @dataclass(frozen=True, slots=True)

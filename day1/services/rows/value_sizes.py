@@ -18,6 +18,11 @@ _AT_ONCE: Final = 8
 """Number of rows whose values are read at once if they may be long."""
 
 
+def may_be_large(row_count: int, most_bytes: int | None) -> bool:
+    """Whether the values of so many rows may have more bytes than `most_bytes` together."""
+    return most_bytes is not None and row_count * MOST_VALUE > most_bytes
+
+
 def refuse_large_answer(
     reading: Reading, kind: Kind, query: Query, row_count: int, most_bytes: int | None
 ) -> None:
@@ -33,7 +38,7 @@ def refuse_large_answer(
     Raises:
         AnswerTooLarge: they have more.
     """
-    if most_bytes is None or row_count * MOST_VALUE <= most_bytes:
+    if most_bytes is None or not may_be_large(row_count, most_bytes):
         return
     size = reading.size(kind, _VALUE, query)
     if size > most_bytes:

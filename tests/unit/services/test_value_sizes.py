@@ -1,12 +1,14 @@
 """Values that are large together are refused, or are read a few at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from day1.errors import AnswerTooLarge
 from day1.model.branches.branch import MAIN
-from day1.model.rows.change import Ref
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Message, Ref
+from day1.model.rows.kind import MESSAGE, OBSERVATION, Kind
 from day1.ports.reading import Reading
 from day1.services.contexts import entries, entry_writes
 from day1.services.contexts.entries import EntryKey, EntryQuery, NewEntry
@@ -68,6 +70,43 @@ def test_values_above_the_limit_are_refused(bench: Bench, reading: Reading, ask:
     with pytest.raises(AnswerTooLarge, match="ask for fewer") as refused:
         ask(bench, reading, SIZE - 1)
     assert refused.value.details == {"size": SIZE, "limit": SIZE - 1}
+
+
+def redact(bench: Bench, kind: Kind, row_ids: Sequence[str]) -> Reading:
+    """Let rows read as redacted ones; the fake store masks nothing itself."""
+    with bench.store.changing(MAIN) as work:
+        for row_id in row_ids:
+            work.change(kind, row_id, {"content_hash": REDACTED_HASH})
+        work.commit(Message("redact", "by hand"))
+    with bench.store.reading(Ref(branch=MAIN)) as later_reading:
+        return later_reading
+
+
+@pytest.mark.parametrize("ask", [all_messages, last_messages, chained_messages])
+def test_redacted_messages_do_not_count(bench: Bench, reading: Reading, ask: Asked) -> None:
+    ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, TALK)]
+    later_reading = redact(bench, MESSAGE, [*ids[3:5], *ids[-4:-2]])
+    assert ask(bench, later_reading, 16 * SIZE // 20) == 16
+    with pytest.raises(AnswerTooLarge):
+        ask(bench, later_reading, 16 * SIZE // 20 - 1)
+
+
+def test_a_limit_counts_only_the_messages_that_it_answers(bench: Bench, reading: Reading) -> None:
+    ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, TALK)]
+    later_reading = redact(bench, MESSAGE, ids[-2:])
+    (last,) = keyed.newest(bench.repo, later_reading, TALK, 1, SIZE // 20)
+    assert last["id"] == ids[-3]
+
+
+def test_entries_that_are_redacted_or_expired_do_not_count(bench: Bench, reading: Reading) -> None:
+    expiring = [NewEntry(key, {"n": "é"}, expires_at=bench.now + 1) for key in KEYS[:3]]
+    entry_writes.put(bench.repo, bench.branch(), expiring, ADA)
+    later_reading = redact(bench, OBSERVATION, [KEYS[7].row_id])
+    bench.now += 1
+    found = entries.get(later_reading, KEYS, bench.now, 16 * SIZE // 20)
+    assert [index for index, entry in enumerate(found) if entry is None] == [0, 1, 2, 7]
+    with pytest.raises(AnswerTooLarge):
+        get(bench, later_reading, 16 * SIZE // 20 - 1)
 
 
 def test_few_values_are_not_summed(
