@@ -25,7 +25,9 @@ class EntrySearch:
 
     text: str
     limit: int
-    """How many entries to find at most."""
+    """How many entries to read at most."""
+    offset: int = 0
+    """How many of the best entries to leave out first; their values are not read."""
     wait: bool = False
     """Whether to wait until all texts of the branch are indexed and embedded."""
     most_bytes: int | None = None
@@ -34,9 +36,11 @@ class EntrySearch:
 
 @dataclass(frozen=True, slots=True)
 class FoundEntries:
-    """The entries that were found, best first, with their scores of 0 to 1."""
+    """A page of the entries that were found, best first, with their scores of 0 to 1."""
 
     entries: list[tuple[Entry, float]]
+    total: int
+    """How many entries were found: those of the page, and those that were left out."""
     answer: SearchAnswer
 
 
@@ -50,7 +54,7 @@ def search_entries(
         ref: the state to search, as it is shown.
         branch_id: the id of the branch that `ref` names.
         query: the conditions.
-        wanted: the text, and how many entries to find.
+        wanted: the text, and which of the entries to read.
 
     Raises:
         AnswerTooLarge: their values have too many bytes.
@@ -60,15 +64,16 @@ def search_entries(
     request = SearchRequest(
         wanted.text,
         kinds=(OBSERVATION.table,),
-        limit=wanted.limit,
+        limit=wanted.offset + wanted.limit,
         only=allowed_ids,
         wait=wanted.wait,
     )
     answer = search(engine, replace(ref, shown_at=None), branch_id, request)
-    score_by_id = {str(hit.row["id"]): hit.score for hit in answer.hits}
+    score_by_id = {str(hit.row["id"]): hit.score for hit in answer.hits[wanted.offset :]}
     with engine.store.reading(ref) as reading:
         entries = read(reading, list(score_by_id), wanted.most_bytes)
-    return FoundEntries([(entry, score_by_id[entry.row_id]) for entry in entries], answer)
+    scored_entries = [(entry, score_by_id[entry.row_id]) for entry in entries]
+    return FoundEntries(scored_entries, len(answer.hits), answer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,12 +227,12 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     offset, limit = request.offset or 0, request.limit or 50
     if request.query is not None:
         entry_search = EntrySearch(
-            request.query, offset + limit, bool(request.wait), ctx.limits.answer_bytes
+            request.query, limit, offset, bool(request.wait), ctx.limits.answer_bytes
         )
         search_result = search_entries(ctx.search, ref, branch.id, entry_query, entry_search)
         entry_items = [_item(entry, score) for entry, score in search_result.entries]
         read_state = read_found(branch.name, search_result.answer)
-        return EntriesFound(entries=entry_items[offset:], total=len(entry_items), read=read_state)
+        return EntriesFound(entries=entry_items, total=search_result.total, read=read_state)
     with ctx.repo.store.reading(ref) as reading:
         if request.vector is None:
             matching_entries = NearestEntries(entries.find(reading, entry_query), {})
