@@ -182,3 +182,16 @@ def test_a_branch_that_is_gone_says_so(memory: day1.Memory, session: Day1Session
                  session.create_branch_from_turn(1), session.delete_branch("b")):  # fmt: skip
         with pytest.raises(errors.HandleClosed):
             run(call)
+
+
+def test_an_error_of_an_existing_branch_is_not_called_its_absence(
+    session: Day1Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise errors.AnswerTooLarge("The values are too large.")
+
+    with pytest.raises(ValueError, match="does not exist"):
+        run(session.switch_to_branch("no name: .."))
+    monkeypatch.setattr(day1.Branch, "call", refuse)
+    with pytest.raises(errors.AnswerTooLarge):
+        run(session.switch_to_branch("side"))

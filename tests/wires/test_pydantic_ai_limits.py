@@ -206,3 +206,24 @@ def test_a_closed_store_refuses_each_call_and_closes_its_own_memory(
         assert run(said(Day1ConversationStore(again), "c")) == ["a"]
     with pytest.raises(errors.UnknownBranch):
         run(Day1ConversationStore(memory.branch("nowhere")).load("c"))
+
+
+def test_a_server_without_the_operations_is_no_missing_entry_and_no_conflict(
+    store: Day1ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(add(store, "c", say("a")))
+    conversation = run(store.load("c"))
+    assert conversation is not None
+    conversation.messages.append(say("b"))
+    called = day1.Branch.call
+
+    def lack(self: day1.Branch, operation: str, **arguments: Any) -> Any:
+        if operation in {"message_chain", "rows_apply"}:
+            raise errors.UnknownTool("The served toolsets have no such operation.")
+        return called(self, operation, **arguments)
+
+    monkeypatch.setattr(day1.Branch, "call", lack)
+    with pytest.raises(errors.UnknownTool):
+        run(store.read_entry("e"))
+    with pytest.raises(errors.UnknownTool):
+        run(store.save(conversation))

@@ -19,6 +19,8 @@ _MOST_TITLE: Final = 200
 _MOST_LIMIT: Final = 1_000_000
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 _HASHED: Final = 24
+_NO_BRANCH: Final = {errors.UnknownBranch, errors.InvalidRequest}
+"""The errors of a branch that is missing, or whose name no branch can have."""
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 
 Message = dict[str, Any]
@@ -80,6 +82,8 @@ class Conversation:
         try:
             self.messages(self.on(branch_id), 1)
         except (errors.UnknownBranch, errors.InvalidRequest) as exc:
+            if type(exc) not in _NO_BRANCH:  # such as AnswerTooLarge
+                raise
             raise ValueError(f"Branch {branch_id!r} does not exist") from exc
 
     def fork(self, on: day1.Branch, turn: int, branch_id: str) -> None:

@@ -134,9 +134,9 @@ class Log:
             return entries_of(
                 self._call(on, "message_chain", **entry_place, limit=entry_limit)["messages"]
             )
-        except errors.UnknownBranch:
-            raise
         except errors.NotFound as exc:
+            if type(exc) is not errors.NotFound:  # such as UnknownBranch
+                raise
             raise KeyError(head_id) from exc
 
     def _said(
@@ -158,9 +158,9 @@ class Log:
     def _apply(self, on: day1.Branch, conversation_id: str, changes: list[dict[str, Any]]) -> None:
         try:
             self._call(on, "rows_apply", changes=changes)
-        except errors.UnknownBranch:
-            raise
         except (errors.RevisionChanged, errors.NotFound) as exc:
+            if type(exc) not in {errors.RevisionChanged, errors.NotFound}:  # such as UnknownBranch
+                raise
             raise ConversationConflict(conversation_id) from exc
 
     def _check(
