@@ -60,6 +60,18 @@ def test_redacted_messages_and_expired_entries_leave_room(limited: day1.Memory, 
     assert said(limited, space, limit=1) == "e"
 
 
+def test_older_messages_are_read_page_by_page(limited: day1.Memory, space: str) -> None:
+    ids = [say(limited, space, letter * 3_000_000)[0] for letter in "abcde"]
+    with pytest.raises(errors.AnswerTooLarge):
+        said(limited, space)
+    assert said(limited, space, limit=2) == "de"
+    assert said(limited, space, limit=2, before=ids[3]) == "bc"
+    assert said(limited, space, limit=2, before=ids[1]) == "a"
+    assert said(limited, space, before=ids[2]) == "ab"
+    with pytest.raises(errors.AnswerTooLarge):
+        said(limited, space, before=ids[4])
+
+
 def test_later_pages_of_a_query_are_read(limited: day1.Memory, space: str) -> None:
     for number in range(5):
         limited.set(str(number), {"text": f"apple {number} " * 300_000}, space=space)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from day1.errors import NotFound
 from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Message, Query
@@ -133,39 +135,52 @@ def _appended_before(work: Additions, ids: Sequence[str], columns: Sequence[Row]
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """Which messages of a conversation `newest` returns."""
+
+    limit: int | None = None
+    """How many of the newest, at least 1; None: all."""
+    before: str | None = None
+    """The id of a message: only those in front of it; None: up to the last one."""
+    most_bytes: int | None = None
+    """Maximum number of bytes of their values; None: any number."""
+
+
+ALL: Final = MessagePage()
+"""All messages of a conversation."""
+
+
 def newest(
-    repo: Repository,
-    reading: Reading,
-    at: ConversationKey,
-    limit: int | None = None,
-    most_bytes: int | None = None,
+    repo: Repository, reading: Reading, at: ConversationKey, page: MessagePage = ALL
 ) -> list[Row]:
     """Return the newest messages of a conversation in sequence, without redacted ones.
 
     The cost of a limit grows with it, not with the conversation, unless a commit brought messages
-    to the branch, or removed some, since the oldest of them.
+    to the branch, or removed some, since the oldest of them. With `before` the order of the whole
+    conversation is read.
 
     Args:
         repo: the store.
         reading: the state to read.
         at: the place of the conversation; without messages, the result is empty.
-        limit: how many, at least 1; None: all.
-        most_bytes: maximum number of bytes of their values; None: any number.
+        page: which messages.
 
     Raises:
-        AnswerTooLarge: their values have more bytes.
+        NotFound: the conversation has no message with the id `before`.
+        AnswerTooLarge: the values of the messages have too many bytes.
     """
-    if limit is None:
+    if page == MessagePage(most_bytes=page.most_bytes):
         equal = {"conversation_id": at.conversation_id}
         scanned_messages = reading.scan(MESSAGE, ("id", "content_hash"), Query(equal=equal))
         hidden_ids = [row_id for row_id, text_hash in scanned_messages if not _is_shown(text_hash)]
         visible_query = Query(equal=equal, without={"id": hidden_ids} if hidden_ids else {})
         message_count = len(scanned_messages) - len(hidden_ids)
-        refuse_large_answer(reading, MESSAGE, visible_query, message_count, most_bytes)
+        refuse_large_answer(reading, MESSAGE, visible_query, message_count, page.most_bytes)
         rows = [row for _, row in messages_of(repo, reading, at.conversation_id)]
         return [row for row in rows if _is_shown(row["content_hash"])]
-    visible_ids = _last_visible_ids(repo, reading, at.conversation_id, limit)
-    refuse_large_rows(reading, MESSAGE, visible_ids, most_bytes)
+    visible_ids = _visible_ids(repo, reading, at.conversation_id, page)
+    refuse_large_rows(reading, MESSAGE, visible_ids, page.most_bytes)
     row_by_id = reading.get(MESSAGE, visible_ids)
     return [row_by_id[row_id] for row_id in visible_ids]
 
@@ -174,17 +189,45 @@ def _is_shown(text_hash: Cell) -> bool:
     return text_hash != REDACTED_HASH
 
 
-def _last_visible_ids(
-    repo: Repository, reading: Reading, conversation_id: str, count: int
+def _visible_ids(
+    repo: Repository, reading: Reading, conversation_id: str, page: MessagePage
 ) -> list[str]:
-    """Return the ids of the last messages that are not redacted, in sequence."""
-    read_count = count
+    """Return the ids of the messages of a page that are not redacted, in sequence.
+
+    Raises:
+        NotFound: the conversation has no message with the id `page.before`.
+    """
+    limit = page.limit or 0  # 0: all
+    read_count = limit
     while True:
-        hash_by_id = _last_hashes(repo, reading, conversation_id, read_count)
+        hash_by_id = (
+            _last_hashes(repo, reading, conversation_id, read_count)
+            if page.before is None
+            else _hashes_before(repo, reading, conversation_id, page.before)
+        )
         visible_ids = [row_id for row_id, text_hash in hash_by_id.items() if _is_shown(text_hash)]
-        if len(visible_ids) >= count or len(hash_by_id) < read_count:
-            return visible_ids[-count:]
+        has_read_all = page.before is not None or len(hash_by_id) < read_count
+        if len(visible_ids) >= limit or has_read_all:
+            return visible_ids[-limit:]
         read_count *= 2  # redacted messages took some of the places
+
+
+def _hashes_before(
+    repo: Repository, reading: Reading, conversation_id: str, before: str
+) -> dict[str, Cell]:
+    """Return the hashes of the texts in front of a message by the messages' ids, in sequence.
+
+    Raises:
+        NotFound: the conversation has no message with the id `before`.
+    """
+    message_ids = order_of(repo, reading, conversation_id)
+    if before not in message_ids:
+        raise NotFound(
+            f"The conversation has no message {before!r} on this branch: read its newest messages "
+            "again, without `before`.",
+            id=before,
+        )
+    return _hashes(reading, message_ids[: message_ids.index(before)])
 
 
 def _last_hashes(
@@ -206,9 +249,12 @@ def _last_hashes(
     )
     if not scanned_messages or (is_chain and not may_have_brought(reading, scanned_messages[0][0])):
         return hash_by_id
-    last_ids = order_of(repo, reading, conversation_id)[-count:]
-    row_by_id = reading.get(MESSAGE, last_ids, ("content_hash",))
-    return {row_id: row_by_id[row_id]["content_hash"] for row_id in last_ids}
+    return _hashes(reading, order_of(repo, reading, conversation_id)[-count:])
+
+
+def _hashes(reading: Reading, message_ids: Sequence[str]) -> dict[str, Cell]:
+    row_by_id = reading.get(MESSAGE, message_ids, ("content_hash",))
+    return {row_id: row_by_id[row_id]["content_hash"] for row_id in message_ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +292,7 @@ def remove(repo: Repository, branch: Branch, cut: Cut, origin: Origin) -> Remove
 
 def _rows_to_remove(repo: Repository, reading: Reading, cut: Cut) -> list[Row]:
     if cut.last is not None:
-        newest_rows = newest(repo, reading, cut.at, 1)
+        newest_rows = newest(repo, reading, cut.at, MessagePage(1))
         return [row for row in newest_rows if row["id"] == cut.last]
     message_ids = order_of(repo, reading, cut.at.conversation_id)
     if cut.after is not None:

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from day1.errors import RequestReused
+from day1.errors import NotFound, RequestReused
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
 from day1.model.values.ids import ids_of_request
 from day1.services.conversations import keyed, order
-from day1.services.conversations.keyed import Batch, ConversationKey, Cut
+from day1.services.conversations.keyed import Batch, ConversationKey, Cut, MessagePage
 from day1.services.conversations.messages import NewMessage
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import commit_copy, put
@@ -31,10 +31,15 @@ def say(bench: Bench, *texts: str, at: ConversationKey = ANN, branch: str = MAIN
 
 
 def said(
-    bench: Bench, limit: int | None = None, at: ConversationKey = ANN, branch: str = MAIN
+    bench: Bench,
+    limit: int | None = None,
+    before: str | None = None,
+    at: ConversationKey = ANN,
+    branch: str = MAIN,
 ) -> list[object]:
     with bench.store.reading(Ref(branch=branch)) as reading:
-        return [row["content"] for row in keyed.newest(bench.repo, reading, at, limit)]
+        page = MessagePage(limit, before)
+        return [row["content"] for row in keyed.newest(bench.repo, reading, at, page)]
 
 
 def remove(bench: Bench, branch: str = MAIN, **cut: str) -> list[str]:
@@ -93,7 +98,7 @@ def test_a_limit_is_right_after_a_merge_brought_older_messages(bench: Bench) -> 
     assert said(bench, 2) == ["aside", "four"]
     assert said(bench, 1) == ["four"]
     with bench.store.reading(Ref(branch=MAIN)) as reading:
-        (four,) = keyed.newest(bench.repo, reading, ANN, 1)
+        (four,) = keyed.newest(bench.repo, reading, ANN, MessagePage(1))
     remove(bench, last=str(four["id"]))
     assert said(bench, 1) == ["aside"]
     assert said(bench, 3) == ["two", "three", "aside"]
@@ -109,7 +114,7 @@ def test_a_limit_does_not_read_the_whole_conversation(
     monkeypatch.setattr(keyed, "order_of", lambda *_: pytest.fail("it read all"))
     assert said(bench, 2) == ["18", "19"]
     with bench.store.reading(Ref(branch=MAIN)) as reading:
-        ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, ANN, 3)]
+        ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, ANN, MessagePage(3))]
     for last in reversed(ids):
         assert remove(bench, last=last) == [last]
     assert said(bench, 2) == ["15", "16"]
@@ -125,6 +130,22 @@ def test_a_redacted_message_is_left_out_and_a_limit_counts_the_others(bench: Ben
         work.commit(Message("redact", "by hand"))
     assert said(bench, 2) == ["one", "two"]
     assert said(bench) == ["one", "two"]
+
+
+def test_messages_in_front_of_another_are_read_in_pages(bench: Bench) -> None:
+    ids = say(bench, "one", "two", "three", "four", "five")
+    assert said(bench, before=ids[0]) == []
+    assert said(bench, before=ids[3]) == ["one", "two", "three"]
+    assert said(bench, 2, ids[3]) == ["two", "three"]
+    with bench.store.changing(MAIN) as work:
+        for redacted_id in (ids[2], ids[3]):
+            work.change(MESSAGE, redacted_id, {"content_hash": REDACTED_HASH})
+        work.commit(Message("redact", "by hand"))
+    assert said(bench, 2, ids[3]) == ["one", "two"]
+    assert said(bench, 1, ids[4]) == ["two"]
+    for missing_id in ("msg_none", say(bench, "other", at=ConversationKey(None, "Ann"))[0]):
+        with pytest.raises(NotFound, match="without `before`"):
+            said(bench, 1, missing_id)
 
 
 def test_the_last_message_is_removed_only_if_it_is_the_last_one(bench: Bench) -> None:

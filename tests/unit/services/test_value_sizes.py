@@ -14,7 +14,7 @@ from day1.services.contexts import entries, entry_writes
 from day1.services.contexts.entries import EntryKey, EntryQuery, NewEntry
 from day1.services.conversations import keyed
 from day1.services.conversations.chains import Chains
-from day1.services.conversations.keyed import Batch, ConversationKey
+from day1.services.conversations.keyed import Batch, ConversationKey, MessagePage
 from day1.services.conversations.messages import NewMessage
 from day1.services.rows import value_sizes
 from tests.unit.services.conftest import ADA, Bench
@@ -52,15 +52,15 @@ def find(bench: Bench, reading: Reading, most_bytes: int) -> int:
 
 
 def all_messages(bench: Bench, reading: Reading, most_bytes: int) -> int:
-    return len(keyed.newest(bench.repo, reading, TALK, None, most_bytes))
+    return len(keyed.newest(bench.repo, reading, TALK, MessagePage(None, None, most_bytes)))
 
 
 def last_messages(bench: Bench, reading: Reading, most_bytes: int) -> int:
-    return len(keyed.newest(bench.repo, reading, TALK, 20, most_bytes))
+    return len(keyed.newest(bench.repo, reading, TALK, MessagePage(20, None, most_bytes)))
 
 
 def chained_messages(bench: Bench, reading: Reading, most_bytes: int) -> int:
-    (last,) = keyed.newest(bench.repo, reading, TALK, 1)
+    (last,) = keyed.newest(bench.repo, reading, TALK, MessagePage(1))
     return len(Chains(bench.repo, reading).messages(str(last["id"]), None, most_bytes))
 
 
@@ -94,7 +94,7 @@ def test_redacted_messages_do_not_count(bench: Bench, reading: Reading, ask: Ask
 def test_a_limit_counts_only_the_messages_that_it_answers(bench: Bench, reading: Reading) -> None:
     ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, TALK)]
     later_reading = redact(bench, MESSAGE, ids[-2:])
-    (last,) = keyed.newest(bench.repo, later_reading, TALK, 1, SIZE // 20)
+    (last,) = keyed.newest(bench.repo, later_reading, TALK, MessagePage(1, None, SIZE // 20))
     assert last["id"] == ids[-3]
 
 

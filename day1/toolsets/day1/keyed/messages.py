@@ -17,7 +17,7 @@ from day1.services.access.calls import branch_of, first_edit, repeatable, writab
 from day1.services.branches.resolving import shown_at
 from day1.services.conversations import keyed
 from day1.services.conversations.chains import Chains, LogKey
-from day1.services.conversations.keyed import Batch, ConversationKey, Cut
+from day1.services.conversations.keyed import Batch, ConversationKey, Cut, MessagePage
 from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.entries import EntrySpace, Key, space_of
 from day1.toolsets.shared.fields import absent
@@ -83,12 +83,15 @@ class MessageList(Request):
         key: The key of the conversation in its space.
         space: The space, as for `entry_put`.
         limit: How many of the newest messages to answer; default: all.
+        before: The id of a message: only those in front of it are answered; with the first id of an
+            answer and `limit` these are the next older ones.
         at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
     """
 
     key: Key
     space: EntrySpace | None = None
     limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    before: Label | None = None
     branch: OnBranch = None
     at: Label | None = None
 
@@ -122,11 +125,10 @@ class MessagesListed(Response):
 def message_list(ctx: Context, request: MessageList) -> MessagesListed:
     """Read the newest messages of the conversation of a key in sequence."""
     conversation_key = _place(ctx, request.key, request.space)
+    message_page = MessagePage(request.limit, request.before, ctx.limits.answer_bytes)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        message_rows = keyed.newest(
-            ctx.repo, reading, conversation_key, request.limit, ctx.limits.answer_bytes
-        )
+        message_rows = keyed.newest(ctx.repo, reading, conversation_key, message_page)
         return MessagesListed(
             conversation_id=conversation_key.conversation_id,
             messages=[_item(row) for row in message_rows],
