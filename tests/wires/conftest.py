@@ -17,7 +17,12 @@ from tests.wires.command_line import CommandLine
 from tests.wires.diverged_branches import Pair
 from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
-from tests.wires.python_places import connect, memory, shared_memory  # noqa: F401 - fixtures
+from tests.wires.python_places import (  # noqa: F401 - fixtures
+    connect,
+    limited,
+    memory,
+    shared_memory,
+)
 
 EMPTY = "empty"
 MANY_BRANCHES = 60

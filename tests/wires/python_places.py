@@ -15,6 +15,8 @@ from tests.wires.http_server import HttpServer
 
 QUIET = {"embedder": {"kind": "none"}}
 """Settings of tests: search by words, so no model is loaded."""
+ANSWER_BYTES = 8_388_608
+"""The limit of the values that one answer of `limited` has."""
 _numbers = itertools.count(1)
 
 
@@ -58,4 +60,13 @@ def memory(shared_memory: day1.Memory, connect: Connect) -> Iterator[day1.Memory
     name = f"test/{next(_numbers)}"
     shared_memory.create_branch(name, source="main")
     with connect(agent="writer", branch=name) as memory:
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[day1.Memory]:
+    """A memory in a folder whose answers have few bytes of values, for all tests of a module."""
+    settings = {**QUIET, "store": {"answer_bytes": ANSWER_BYTES}}
+    folder = tmp_path_factory.mktemp("limited") / "store"
+    with day1.connect(folder, settings=settings) as memory:
         yield memory

@@ -272,3 +272,16 @@ def test_an_agent_without_a_fit_name_writes_as_the_memory_does(
     (agent_id,) = {row["agent_id"] for row in rows(memory)}
     assert agent_id == ("x" * 255 if name and name.startswith("x") else "writer")
     assert {row["session_id"] for row in rows(memory)} == {None}
+
+
+def test_a_session_that_is_too_large_for_one_answer_is_read_and_saved(
+    limited: day1.Memory,
+) -> None:
+    history = Day1History(limited)
+    for letter in "abc":
+        run(history.save_messages("s", [say(letter * 3_000_000)]))
+    run(history.save_messages("s", [say(letter) for letter in "defg"]))
+    whole = run(history.get_messages("s"))
+    assert [message.text[0] for message in whole] == list("abcdefg")
+    run(history.save_messages("s", whole))  # all of them are there already
+    assert len(run(history.get_messages("s"))) == 7

@@ -2,25 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import day1
 from day1 import errors
-from tests.wires.python_places import QUIET
 
-LIMIT = 8_388_608
 _numbers = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[day1.Memory]:
-    settings = {**QUIET, "store": {"answer_bytes": LIMIT}}
-    folder = tmp_path_factory.mktemp("limited") / "store"
-    with day1.connect(folder, settings=settings) as memory:
-        yield memory
 
 
 @pytest.fixture

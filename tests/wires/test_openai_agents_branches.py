@@ -195,3 +195,19 @@ def test_an_error_of_an_existing_branch_is_not_called_its_absence(
     monkeypatch.setattr(day1.Branch, "call", refuse)
     with pytest.raises(errors.AnswerTooLarge):
         run(session.switch_to_branch("side"))
+
+
+def test_a_conversation_that_is_too_large_for_one_answer_is_read_whole(
+    limited: day1.Memory,
+) -> None:
+    session = Day1Session("long", limited)
+    for letter in "abc":
+        run(session.add_items([say(letter * 3_000_000)]))
+    assert [content[0] for content in said(session)] == ["a", "b", "c"]
+    assert [content[0] for content in said(session, limit=3)] == ["a", "b", "c"]
+    turns = run(session.get_conversation_turns())
+    assert [turn["content"][0] for turn in turns] == ["a", "b", "c"]
+    run(session.create_branch_from_turn(3, "trial"))
+    assert [content[0] for content in said(session)] == ["a", "b"]
+    branches = run(session.list_branches())
+    assert [branch["message_count"] for branch in branches] == [3, 2]

@@ -12,6 +12,7 @@ import day1
 from day1 import errors
 from day1.integrations.agent_framework.messages import message_of, rebuilt, unsaved
 from day1.integrations.branching import Branching, BranchOfCall
+from day1.integrations.paging import newest_messages
 
 _KIND: Final = "agent-framework"
 _NO_SESSION: Final = "default"
@@ -61,9 +62,14 @@ class Sessions:
     def _rows(
         self, on: day1.Branch, session_id: str | None, limit: int | None
     ) -> list[dict[str, Any]]:
+        """Read the newest messages of a session, or all, in their order."""
         at = {"key": session_id or _NO_SESSION, "space": self._space}
-        rows: list[dict[str, Any]] = self.call(on, "message_list", **at, limit=limit)["messages"]
-        return rows
+
+        def read(**page: Any) -> list[dict[str, Any]]:
+            rows: list[dict[str, Any]] = self.call(on, "message_list", **at, **page)["messages"]
+            return rows
+
+        return newest_messages(read, limit)
 
     def _append(
         self,

@@ -12,6 +12,7 @@ import day1
 from day1 import errors
 from day1.integrations.branching import Branching, BranchOfCall
 from day1.integrations.openai_agents.items import Item, is_user_turn, item_of, preview
+from day1.integrations.paging import newest_messages
 
 FIRST: Final = "main"
 """The id of the branch that a session begins on."""
@@ -50,11 +51,21 @@ class Conversation:
             return self._memory.branch(f"{self._forks}{branch_id}")
         return self._branching.now()
 
-    def messages(self, on: day1.Branch, limit: int | None = None) -> list[Message]:
-        """Read the newest messages, oldest first; without a limit, or below 1, read all."""
+    def messages(self, on: day1.Branch, limit: int | None = None, **more: Any) -> list[Message]:
+        """Read the newest messages, oldest first; without a limit, or below 1, read all.
+
+        Args:
+            on: the branch of the memory.
+            limit: how many.
+            **more: further arguments of `message_list`.
+        """
+
+        def read(**page: Any) -> list[Message]:
+            messages: list[Message] = self._call(on, "message_list", **page, **more)["messages"]
+            return messages
+
         message_limit = limit if limit is not None and 0 < limit <= _MOST_LIMIT else None
-        messages: list[Message] = self._call(on, "message_list", limit=message_limit)["messages"]
-        return messages
+        return newest_messages(read, message_limit)
 
     def append(self, on: day1.Branch, messages: Sequence[Message]) -> None:
         """Add messages at the end, all or none."""
@@ -104,9 +115,7 @@ class Conversation:
         just_before = (
             datetime.fromisoformat(turn_message["created_at"]) - _JUST_BEFORE
         ).isoformat()
-        has_past_state = (
-            self._call(on, "message_list", at=just_before)["messages"] == messages_before
-        )
+        has_past_state = self.messages(on, at=just_before) == messages_before
         try:
             new_branch = self._memory.create_branch(
                 f"{self._forks}{branch_id}",
