@@ -298,3 +298,33 @@ def test_a_tool_closes_the_memory_that_it_connected_to(tmp_path: Path) -> None:
         with Day1MemoryTool(memory) as tool:
             assert answer(tool, view("/memories/a")).endswith("\tx")
         assert memory.log(limit=1)
+
+
+def test_files_that_are_too_large_for_one_answer_are_listed_moved_and_removed(
+    limited: day1.Memory,
+) -> None:
+    tool = Day1MemoryTool(limited)
+    for name in "abc":
+        answer(tool, create(f"/memories/d/{name}", f"line {name}\n" * 400_000))
+    assert "\n8.0M\t/memories/d/\n" in answer(tool, view("/memories"))
+    assert "does not exist" in answer(tool, view("/memories/none"))
+    assert "does not exist" in answer(tool, insert("/memories/none", 0, "x"))
+    assert "is not a file" in answer(tool, insert("/memories/d", 0, "x"))
+    assert answer(tool, rename("/memories/d", "/memories/e")).startswith("Successfully")
+    assert "\n8.0M\t/memories/e/\n" in answer(tool, view("/memories"))
+    assert answer(tool, delete("/memories/e")).startswith("Successfully")
+    limited.revert(limited.log(limit=1)[0].commit)
+    assert tool.clear_all_memory() == "All memory cleared"
+    assert keys(limited) == []
+
+
+def test_what_a_model_is_told_names_no_setting(
+    tool: Day1MemoryTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise errors.AnswerTooLarge("Raise DAY1_STORE__ANSWER_BYTES.")
+
+    monkeypatch.setattr(day1.Branch, "call", refuse)
+    said = answer(tool, view("/memories"))
+    assert "too much text" in said
+    assert "DAY1" not in said

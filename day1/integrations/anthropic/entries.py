@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import day1
 from day1 import errors
 from day1.integrations.anthropic.paths import marker_of
+from day1.integrations.paging import entries_in_pages
 
 _MOST: Final = 1_000
-"""Maximum number of entries that one call reads, and of changes in one commit."""
+"""Maximum number of entries that one call gets, and of changes in one commit."""
 _ABSENT: Final = "none"
 """The expected revision of an entry that must not be there."""
 
@@ -52,16 +53,15 @@ class Entries:
             }
         return entry_by_key
 
-    def all(self) -> dict[str, Entry]:
-        """Read all entries."""
-        entry_by_key: dict[str, Entry] = {}
-        offset, entry_count = 0, 1
-        while offset < entry_count:
-            page = self._call("entry_find", under=self._space, limit=_MOST, offset=offset)
-            own_entries = (entry for entry in page["entries"] if entry["labels"] == self._space)
-            entry_by_key |= {entry["key"]: entry for entry in own_entries}
-            offset, entry_count = offset + _MOST, page["total"]
-        return entry_by_key
+    def each(self) -> Iterator[Entry]:
+        """Yield all entries, a page at a time; a change meanwhile may show an entry twice."""
+
+        def read(limit: int, offset: int) -> list[Entry]:
+            answer = self._call("entry_find", under=self._space, limit=limit, offset=offset)
+            entries: list[Entry] = answer["entries"]
+            return entries
+
+        return (entry for entry in entries_in_pages(read) if entry["labels"] == self._space)
 
     def file(self, key: str, text: str, revision: str = _ABSENT) -> Change:
         """Return the change that writes a file's text, for `put` and `apply`.
@@ -81,10 +81,10 @@ class Entries:
         """Return the change that writes a directory's marker, for `put` and `apply`."""
         return {"action": "set", "space": self._space, "key": marker_of(key), "value": {}}
 
-    def gone(self, entry: Entry) -> Change:
-        """Return the change, for `apply`, that removes an entry if nobody changed it since."""
-        entry_place = {"space": self._space, "key": entry["key"]}
-        return {"action": "delete", **entry_place, "expect_revision": entry["revision"]}
+    def gone(self, key: str, revision: str) -> Change:
+        """Return the change, for `apply`, that removes an entry if it has this revision."""
+        entry_place = {"space": self._space, "key": key}
+        return {"action": "delete", **entry_place, "expect_revision": revision}
 
     def put(self, changes: Sequence[Change]) -> None:
         """Put entries, all or none; entries that are all new share a commit with other additions.
@@ -105,7 +105,7 @@ class Entries:
 
     def clear(self) -> None:
         """Remove all entries, 1,000 in a commit."""
-        keys = list(self.all())
+        keys = list(dict.fromkeys(entry["key"] for entry in self.each()))
         for page_start in range(0, len(keys), _MOST):
             entry_places = [
                 {"space": self._space, "key": key} for key in keys[page_start : page_start + _MOST]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from anthropic.lib.tools import ToolError
@@ -36,7 +36,7 @@ from day1.integrations.anthropic.paths import (
     parent_of,
 )
 from day1.integrations.anthropic.refusals import refusals
-from day1.integrations.anthropic.texts import inserted, replaced, shown
+from day1.integrations.anthropic.texts import inserted, replaced, shown, size_of
 from day1.types import RowBlame
 
 _TRIES: Final = 20
@@ -66,14 +66,10 @@ class Files:
             entry = _file(entries, key)
             if entry is not None:
                 return shown(path, text_of(entry), command.view_range)
-            entry_by_key = entries.all()
-            if not _is_directory(entry_by_key, key):
+            size_by_key = {entry["key"]: _size_of(entry) for entry in entries.each()}
+            if not _is_directory(size_by_key, key):
                 raise _missing(path)
-            return listed(
-                path,
-                key,
-                {entry_key: _text_at(entry_by_key[entry_key]) for entry_key in entry_by_key},
-            )
+            return listed(path, key, size_by_key)
 
         return self._repeat(path, read)
 
@@ -119,8 +115,10 @@ class Files:
 
         def write(entries: Entries) -> str:
             missing_error = ToolError(f"The path {path} does not exist")
-            removed_entries, _ = _moved(entries, key, missing_error)
-            changes = [entries.gone(entry) for entry in removed_entries]
+            revision_by_key, _ = _moved(entries, key, missing_error, _revision_of)
+            changes = [
+                entries.gone(*key_and_revision) for key_and_revision in revision_by_key.items()
+            ]
             changes += _new_directories(entries, *_parents(entries, key))
             _apply(entries, path, changes, f"deleted {path}")
             return f"Successfully deleted {path}"
@@ -139,21 +137,21 @@ class Files:
 
         def write(entries: Entries) -> str:
             directory_keys, entry_by_key = _free_place(entries, new_key, taken_error)
-            moved_entries, all_entries_by_key = _moved(
-                entries, key, ToolError(f"The path {path} does not exist")
+            entry_by_old_key, all_keys = _moved(
+                entries, key, ToolError(f"The path {path} does not exist"), _whole
             )
-            if _is_directory(all_entries_by_key, new_key):
+            if _is_directory(all_keys, new_key):
                 raise taken_error
             if is_below(new_key, key):
                 raise ToolError(f"Cannot move {path} into itself: give a path outside it.")
             _require_directories(new_path, directory_keys, entry_by_key)
             changes = _new_directories(entries, directory_keys, entry_by_key)
-            if all_entries_by_key:
+            if all_keys:
                 changes.append(entries.directory(new_key))
-            for entry in moved_entries:
-                target_key = new_key + entry["key"].removeprefix(key)
+            for old_key, entry in entry_by_old_key.items():
+                target_key = new_key + old_key.removeprefix(key)
                 check_length(new_path, target_key.removesuffix("/"))
-                changes += [entries.gone(entry)]
+                changes += [entries.gone(old_key, entry["revision"])]
                 changes += (
                     [] if target_key == marker_of(new_key) else [entries.copy(entry, target_key)]
                 )
@@ -191,7 +189,7 @@ class Files:
         def write(entries: Entries) -> str:
             entry = _file(entries, key)
             if entry is None:
-                if _is_directory(entries.all(), key):
+                if _is_directory((each["key"] for each in entries.each()), key):
                     raise ToolError(f"The path {path} is not a file.")
                 raise _missing(path)
             new_text, answer = change(text_of(entry))
@@ -220,12 +218,21 @@ def _file(entries: Entries, key: str) -> Entry | None:
     return entries.at([key]).get(key) if key else None
 
 
-def _text_at(entry: Entry) -> str:
-    return "" if entry["key"].endswith("/") else text_of(entry)
+def _size_of(entry: Entry) -> int:
+    return 0 if entry["key"].endswith("/") else size_of(text_of(entry))
 
 
-def _is_directory(everything: dict[str, Entry], key: str) -> bool:
-    return not key or any(is_below(entry_key, key) for entry_key in everything)
+def _revision_of(entry: Entry) -> str:
+    revision: str = entry["revision"]
+    return revision
+
+
+def _whole(entry: Entry) -> Entry:
+    return entry
+
+
+def _is_directory(all_keys: Iterable[str], key: str) -> bool:
+    return not key or any(is_below(entry_key, key) for entry_key in all_keys)
 
 
 def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str], dict[str, Entry]]:
@@ -243,23 +250,35 @@ def _free_place(entries: Entries, key: str, taken: ToolError) -> tuple[list[str]
     return directory_keys, entry_by_key
 
 
-def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry], dict[str, Entry]]:
-    """Return the entries to move or delete: the file's own, or all below the directory.
+def _moved(
+    entries: Entries, key: str, missing: ToolError, part: Callable[[Entry], T]
+) -> tuple[dict[str, T], set[str]]:
+    """Return parts of the entries to move or delete: the file's own, or all below the directory.
+
+    Args:
+        entries: the entries of the branch.
+        key: the key of the file or directory.
+        missing: the error to raise if there is nothing.
+        part: makes of an entry what is to be kept of it; texts may be long.
 
     Returns:
-        The entries, and for a directory all entries.
+        The parts by the entries' keys, and for a directory the keys of all entries.
 
     Raises:
         ToolError: `missing`; there is nothing.
     """
     file_entry = _file(entries, key)
     if file_entry is not None:
-        return [file_entry], {}
-    entry_by_key = entries.all()
-    entries_below = [entry for entry_key, entry in entry_by_key.items() if is_below(entry_key, key)]
-    if not entries_below:
+        return {key: part(file_entry)}, set()
+    part_by_key: dict[str, T] = {}
+    all_keys = set()
+    for entry in entries.each():
+        all_keys.add(entry["key"])
+        if is_below(entry["key"], key):
+            part_by_key[entry["key"]] = part(entry)
+    if not part_by_key:
         raise missing
-    return entries_below, entry_by_key
+    return part_by_key, all_keys
 
 
 def _parents(entries: Entries, key: str) -> tuple[list[str], dict[str, Entry]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from day1.integrations.anthropic.paths import is_below, marker_of
-from day1.integrations.anthropic.texts import shown_size, size_of
+from day1.integrations.anthropic.texts import shown_size
 
 _LEVELS: Final = 2
 _UNREACHABLE: Final = frozenset({"", ".", ".."})
@@ -23,19 +23,19 @@ class _Directory:
     size: int = 0
 
 
-def listed(path: str, key: str, texts: Mapping[str, str]) -> str:
+def listed(path: str, key: str, size_by_key: Mapping[str, int]) -> str:
     """List a directory to two levels, without hidden files.
 
     Args:
         path: the directory, as it was asked for.
         key: its key.
-        texts: the texts of all files by their keys, and the markers of directories.
+        size_by_key: the bytes of all files by their keys, and the markers of directories.
     """
     listed_directory = _Directory()
     prefix = marker_of(key) if key else ""
-    for file_key, text in texts.items():
+    for file_key, size in size_by_key.items():
         if is_below(file_key, key):
-            _add(listed_directory, file_key.removeprefix(prefix).split("/"), size_of(text))
+            _add(listed_directory, file_key.removeprefix(prefix).split("/"), size)
     lines = [
         f"{shown_size(size)}\t{path}{name}" for name, size in _lines(listed_directory, "", _LEVELS)
     ]

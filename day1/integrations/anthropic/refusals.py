@@ -27,6 +27,11 @@ def refusals(path: str, branch: str) -> Iterator[None]:
             f"The text of {path} would be too long, {_UNCHANGED}: a file has at most {limit:,} "
             "bytes as JSON, so divide it into several files."
         ) from exc
+    except (errors.AnswerTooLarge, errors.BodyTooLong) as exc:
+        raise ToolError(
+            f"{path} has too much text to be read or written in one step, {_UNCHANGED}: take its "
+            "files one by one."
+        ) from exc
     except errors.BranchProtected as exc:
         raise ToolError(
             f"The memory branch {branch!r} is protected, {_UNCHANGED}: ask the user for another "
