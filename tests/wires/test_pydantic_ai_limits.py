@@ -227,3 +227,10 @@ def test_a_server_without_the_operations_is_no_missing_entry_and_no_conflict(
         run(store.read_entry("e"))
     with pytest.raises(errors.UnknownTool):
         run(store.save(conversation))
+
+
+def test_a_history_that_is_too_large_for_one_answer_is_read_whole(limited: day1.Memory) -> None:
+    store = Day1ConversationStore(limited)
+    for letter in "abc":
+        run(add(store, "c", say(letter * 3_000_000)))
+    assert [text[0] for text in run(said(store, "c"))] == ["a", "b", "c"]

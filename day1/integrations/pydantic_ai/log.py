@@ -16,6 +16,7 @@ from pydantic_ai.conversation_store import (
 import day1
 from day1 import errors
 from day1.integrations.branching import Branching, BranchOfCall
+from day1.integrations.paging import entries_in_pages, newest_messages
 from day1.integrations.pydantic_ai.messages import entries_of, message_of, record_of, value_of
 
 _KIND: Final = "pydantic-ai"
@@ -27,7 +28,6 @@ _UNFIT: Final = re.compile("[\0\ud800-\udfff]")
 _MOST_SCOPE: Final = 16
 """Maximum length of a scope that fits a space's name, whatever characters it has."""
 _PLAIN: Final = re.compile(r"[\x21-\x7e]{1,64}")
-_PAGE: Final = 1_000
 _MOST_MESSAGES: Final = 10_000
 _MOST_LIMIT: Final = 1_000_000
 
@@ -130,10 +130,14 @@ class Log:
             raise KeyError(head_id)
         entry_limit = limit if limit is not None and limit <= _MOST_LIMIT else None
         entry_place = {"key": head_id, "space": self._space}
+
+        def read(**page: Any) -> list[dict[str, Any]]:
+            answer = self._call(on, "message_chain", **entry_place, **page)
+            messages: list[dict[str, Any]] = answer["messages"]
+            return messages
+
         try:
-            return entries_of(
-                self._call(on, "message_chain", **entry_place, limit=entry_limit)["messages"]
-            )
+            return entries_of(newest_messages(read, entry_limit))
         except errors.NotFound as exc:
             if type(exc) is not errors.NotFound:  # such as UnknownBranch
                 raise
@@ -181,14 +185,15 @@ class Log:
 
     def _entries(self, on: day1.Branch, where: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Read the entries of all records, the newest first."""
-        entry_by_id: dict[str, dict[str, Any]] = {}
-        offset, entry_count = 0, 1
-        while offset < entry_count:
-            page = self._call(
-                on, "entry_find", under=self._space, where=where, limit=_PAGE, offset=offset
+
+        def read(limit: int, offset: int) -> list[dict[str, Any]]:
+            answer = self._call(
+                on, "entry_find", under=self._space, where=where, limit=limit, offset=offset
             )
-            entry_by_id |= {entry["id"]: entry for entry in page["entries"]}
-            offset, entry_count = offset + _PAGE, page["total"]
+            entries: list[dict[str, Any]] = answer["entries"]
+            return entries
+
+        entry_by_id = {entry["id"]: entry for entry in entries_in_pages(read)}
         return [*entry_by_id.values()]
 
     def _place(self, conversation_id: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, MESSAGE, WHOLE, Cell, Row, text_of
 from day1.model.values.ids import derived_id
 from day1.ports.reading import Reading
+from day1.services.conversations.keyed import ALL, MessagePage, no_message_before
 from day1.services.repository.repository import Repository
 from day1.services.rows.value_sizes import refuse_large_rows
 
@@ -66,28 +67,30 @@ class Chains:
         self._looked_up: set[Cell] = set()
         """The conversations whose newest messages were looked up."""
 
-    def messages(
-        self, end: str, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Row]:
+    def messages(self, end: str, page: MessagePage = ALL) -> list[Row]:
         """Return the messages of a chain in sequence, without removed and redacted ones.
 
         Args:
             end: the id of the last message.
-            limit: how many of the last ones, at least 1; None: all.
-            most_bytes: maximum number of bytes of their values; None: any number.
+            page: which of the messages.
 
         Raises:
-            NotFound: the last message is not there, or one before it is nowhere.
-            AnswerTooLarge: their values have more bytes.
+            NotFound: the last message is not there, one before it is nowhere, or the chain has no
+                message with the id `page.before`.
+            AnswerTooLarge: the values of the messages have too many bytes.
         """
-        if not self._link(end, limit).is_there:
+        expected = page.limit if page.before is None else None
+        if not self._link(end, expected).is_there:
             raise _missing(end)
-        shown_ids: list[str] = []
-        for link in self.links(end, limit):
-            shown_ids += [link.id] if link.is_shown else []
-            if len(shown_ids) == limit:
+        is_in_front, shown_ids = page.before is None, list[str]()
+        for link in self.links(end, expected):
+            shown_ids += [link.id] if is_in_front and link.is_shown else []
+            if len(shown_ids) == page.limit:
                 break
-        refuse_large_rows(self._reading, MESSAGE, shown_ids, most_bytes)
+            is_in_front = is_in_front or link.id == page.before
+        if not is_in_front:
+            raise no_message_before(str(page.before))
+        refuse_large_rows(self._reading, MESSAGE, shown_ids, page.most_bytes)
         row_by_id = self._reading.get(MESSAGE, shown_ids)
         return [row_by_id[row_id] for row_id in reversed(shown_ids)]
 

@@ -222,11 +222,7 @@ def _hashes_before(
     """
     message_ids = order_of(repo, reading, conversation_id)
     if before not in message_ids:
-        raise NotFound(
-            f"The conversation has no message {before!r} on this branch: read its newest messages "
-            "again, without `before`.",
-            id=before,
-        )
+        raise no_message_before(before)
     return _hashes(reading, message_ids[: message_ids.index(before)])
 
 
@@ -250,6 +246,14 @@ def _last_hashes(
     if not scanned_messages or (is_chain and not may_have_brought(reading, scanned_messages[0][0])):
         return hash_by_id
     return _hashes(reading, order_of(repo, reading, conversation_id)[-count:])
+
+
+def no_message_before(before: str) -> NotFound:
+    """Return the error of a page in front of a message that is not there."""
+    return NotFound(
+        f"There is no message {before!r} here: read the newest messages again, without `before`.",
+        id=before,
+    )
 
 
 def _hashes(reading: Reading, message_ids: Sequence[str]) -> dict[str, Cell]:

@@ -10,7 +10,7 @@ from day1.services.batches.applying import Change, EntryChange, Numbered, apply
 from day1.services.contexts.entries import EntryKey, NewEntry
 from day1.services.conversations import order
 from day1.services.conversations.chains import Chains, LogKey
-from day1.services.conversations.keyed import Batch, ConversationKey
+from day1.services.conversations.keyed import Batch, ConversationKey, MessagePage
 from day1.services.conversations.log_changes import SaidMessages, UnsaidMessages
 from day1.services.conversations.messages import NewMessage
 from day1.services.rows import editing
@@ -47,9 +47,16 @@ def do(bench: Bench, *changes: Change, branch: str = MAIN) -> None:
     apply(bench.repo, bench.branch(branch), numbered, ADA)
 
 
-def chain(bench: Bench, end: str, limit: int | None = None, branch: str = MAIN) -> str:
+def chain(
+    bench: Bench,
+    end: str,
+    limit: int | None = None,
+    branch: str = MAIN,
+    before: str | None = None,
+) -> str:
+    page = MessagePage(limit, None if before is None else key(before).row_id)
     with bench.store.reading(Ref(branch=branch)) as reading:
-        rows = Chains(bench.repo, reading).messages(key(end).row_id, limit)
+        rows = Chains(bench.repo, reading).messages(key(end).row_id, page)
     return " ".join(str(row["content"]).removeprefix("text ") for row in rows)
 
 
@@ -79,6 +86,18 @@ def test_a_chain_goes_on_in_another_conversation(bench: Bench) -> None:
     }
 
 
+def test_older_messages_of_a_chain_are_read_in_pages(bench: Bench) -> None:
+    do(bench, said("z", "a", "m"), record("Ann", "m"))
+    do(bench, said("f", "e", at=BOB, after="a"), record("Bob", "e"))
+    assert chain(bench, "e", before="z") == ""
+    assert chain(bench, "e", before="e") == "z a f"
+    assert [chain(bench, "e", limit, before="f") for limit in (1, 2, 3)] == ["a", "z a", "z a"]
+    retract(bench, "f")
+    assert chain(bench, "e", 1, before="f") == "a"
+    with pytest.raises(NotFound, match="without `before`"):
+        chain(bench, "e", 1, before="m")
+
+
 def test_an_end_far_behind_the_newest_messages_is_read_in_few_lookups(bench: Bench) -> None:
     names = [f"{n:03}" for n in range(200)]
     do(bench, said(*names))
@@ -88,7 +107,7 @@ def test_an_end_far_behind_the_newest_messages_is_read_in_few_lookups(bench: Ben
         reading.scan = lambda kind, columns, query: (
             scans.append(query) or scan(kind, columns, query)
         )
-        rows = Chains(bench.repo, reading).messages(key("100").row_id, 20)
+        rows = Chains(bench.repo, reading).messages(key("100").row_id, MessagePage(20))
     assert [row["content"] for row in rows] == [f"text {name}" for name in names[81:101]]
     assert [query.limit for query in scans] == [20, None]
 

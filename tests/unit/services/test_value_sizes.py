@@ -61,7 +61,8 @@ def last_messages(bench: Bench, reading: Reading, most_bytes: int) -> int:
 
 def chained_messages(bench: Bench, reading: Reading, most_bytes: int) -> int:
     (last,) = keyed.newest(bench.repo, reading, TALK, MessagePage(1))
-    return len(Chains(bench.repo, reading).messages(str(last["id"]), None, most_bytes))
+    page = MessagePage(None, None, most_bytes)
+    return len(Chains(bench.repo, reading).messages(str(last["id"]), page))
 
 
 @pytest.mark.parametrize("ask", [get, find, all_messages, last_messages, chained_messages])

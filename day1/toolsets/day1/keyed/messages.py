@@ -143,12 +143,14 @@ class MessageChain(Request):
         key: The key of the last message: see `say` of `rows_apply`.
         space: The space in which the keys of messages count, as for `entry_put`.
         limit: How many of the last messages to answer; default: all.
+        before: The id of a message: only those in front of it are answered, as with `message_list`.
         at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
     """
 
     key: Key
     space: EntrySpace | None = None
     limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    before: Label | None = None
     branch: OnBranch = None
     at: Label | None = None
 
@@ -163,11 +165,10 @@ class MessagesChained(Response):
 def message_chain(ctx: Context, request: MessageChain) -> MessagesChained:
     """Read the message of a key and those that it follows, also of other conversations."""
     last_message_key = LogKey(space_of(ctx, request.space), request.key)
+    message_page = MessagePage(request.limit, request.before, ctx.limits.answer_bytes)
     branch = branch_of(ctx, request.branch)
     with ctx.repo.store.reading(shown_at(ctx.repo, branch, request.at)) as reading:
-        message_rows = Chains(ctx.repo, reading).messages(
-            last_message_key.row_id, request.limit, ctx.limits.answer_bytes
-        )
+        message_rows = Chains(ctx.repo, reading).messages(last_message_key.row_id, message_page)
         return MessagesChained(
             messages=[_item(row) for row in message_rows], read=read_of(reading, branch.name)
         )
