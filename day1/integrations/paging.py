@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from day1 import errors
 
@@ -13,39 +13,68 @@ MOST_ENTRIES: Final = 1_000
 _MESSAGES: Final = 256
 """Maximum number of messages that one call reads if one answer cannot hold all."""
 
+T = TypeVar("T")
 Row = dict[str, Any]
 """An entry or a message as an operation answers it."""
 
 
-def entries_in_pages(read: Callable[[int, int], list[Row]]) -> Iterator[Row]:
-    """Yield the entries of a space; a page that is too large for one answer is halved.
+def entries_at(
+    read: Callable[[list[T]], Sequence[Row | None]], places: list[T]
+) -> Sequence[Row | None]:
+    """Read the entries of some places; a call whose answer would be too large is halved.
 
     Args:
-        read: calls `entry_find` with these `limit` and `offset`.
+        read: calls `entry_get` for these places.
+        places: at most `MOST_ENTRIES`.
 
     Raises:
         AnswerTooLarge: one entry alone is too large.
     """
-    limit, offset = MOST_ENTRIES, 0
-    while True:
+    try:
+        return read(places)
+    except errors.AnswerTooLarge:
+        if len(places) == 1:
+            raise
+    middle = len(places) // 2
+    return [*entries_at(read, places[:middle]), *entries_at(read, places[middle:])]
+
+
+def entries_in_pages(
+    read: Callable[[int, int], list[Row]], limit: int | None = None, offset: int = 0
+) -> Iterator[Row]:
+    """Yield the entries that are found; a page that is too large for one answer is halved.
+
+    Args:
+        read: calls `entry_find` with these `limit` and `offset`.
+        limit: how many entries at most; None: all.
+        offset: how many to leave out first.
+
+    Raises:
+        AnswerTooLarge: one entry alone is too large.
+    """
+    page_limit, end = MOST_ENTRIES, None if limit is None else offset + limit
+    while end is None or offset < end:
+        if end is not None:
+            page_limit = min(page_limit, end - offset)
         try:
-            page = read(limit, offset)
+            page = read(page_limit, offset)
         except errors.AnswerTooLarge:
-            if limit == 1:
+            if page_limit == 1:
                 raise
-            limit //= 2
+            page_limit //= 2
             continue
         yield from page
-        if len(page) < limit:
+        if len(page) < page_limit:
             return
-        offset += limit
+        offset += page_limit
 
 
 def newest_messages(read: Callable[..., list[Row]], limit: int | None = None) -> list[Row]:
     """Read the newest messages of a conversation, oldest first, in several calls if need be.
 
     Args:
-        read: calls `message_list` with these named arguments: `limit`, and for a page `before`.
+        read: calls `message_list` or `message_chain` with these named arguments: `limit`, and for
+            an older page `before`.
         limit: how many of the newest; None: all.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from day1 import errors
-from day1.integrations.paging import entries_in_pages, newest_messages
+from day1.integrations.paging import entries_at, entries_in_pages, newest_messages
 
 
 @pytest.mark.parametrize("fitting", [1, 2, 3, 100, 5_000])
@@ -23,9 +23,12 @@ def test_pages_are_halved_until_they_fit(count: int, fitting: int) -> None:
         return fit(rows[0 if limit is None else max(0, end - limit) : end])
 
     assert [*entries_in_pages(lambda limit, offset: fit(rows[offset : offset + limit]))] == rows
+    assert entries_at(fit, rows) == rows
     assert newest_messages(listed) == rows
     for limit in (1, 2, 7, 601):
         assert newest_messages(listed, limit) == rows[-limit:]
+        page = entries_in_pages(lambda limit, offset: fit(rows[offset : offset + limit]), limit, 3)
+        assert [*page] == rows[3 : 3 + limit]
 
 
 def test_one_value_that_is_too_large_is_refused() -> None:
@@ -34,6 +37,8 @@ def test_one_value_that_is_too_large_is_refused() -> None:
 
     with pytest.raises(errors.AnswerTooLarge):
         [*entries_in_pages(refuse)]
+    with pytest.raises(errors.AnswerTooLarge):
+        entries_at(refuse, ["a", "b", "c"])
     for limit in (None, 1, 9):
         with pytest.raises(errors.AnswerTooLarge):
             newest_messages(refuse, limit)

@@ -348,3 +348,15 @@ def test_a_store_connects_and_closes_what_it_connected(tmp_path: Any) -> None:
         with Day1Store(memory) as again:
             assert again.get(ANN, "k") is not None
         assert memory.entries().total == 1
+
+
+def test_items_that_are_too_large_for_one_answer_are_got_and_found(limited: day1.Memory) -> None:
+    store = Day1Store(limited)
+    for letter in "abc":
+        store.put(("long",), letter, {"text": f"apple {letter} " * 400_000})
+    items: list[Any] = store.batch([GetOp(("long",), letter) for letter in "abxc"])
+    assert [item and item.key for item in items] == ["a", "b", None, "c"]
+    assert sorted(item.key for item in store.search(("long",))) == ["a", "b", "c"]
+    (item,) = store.search(("long",), query="apple", limit=1, offset=2)
+    assert item.value["text"].startswith("apple")
+    assert len(store.search(("long",), query="apple", limit=3)) == 3

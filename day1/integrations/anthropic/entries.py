@@ -10,7 +10,7 @@ from typing import Any, Final
 import day1
 from day1 import errors
 from day1.integrations.anthropic.paths import marker_of
-from day1.integrations.paging import entries_in_pages
+from day1.integrations.paging import entries_at, entries_in_pages
 
 _MOST: Final = 1_000
 """Maximum number of entries that one call gets, and of changes in one commit."""
@@ -47,10 +47,10 @@ class Entries:
                 {"space": self._space, "key": key}
                 for key in unique_keys[page_start : page_start + _MOST]
             ]
-            answer = self._call("entry_get", keys=entry_places)
-            entry_by_key |= {
-                entry["key"]: entry for entry in answer["entries"] if entry is not None
-            }
+            entries = entries_at(
+                lambda keys: self._call("entry_get", keys=keys)["entries"], entry_places
+            )
+            entry_by_key |= {entry["key"]: entry for entry in entries if entry is not None}
         return entry_by_key
 
     def each(self) -> Iterator[Entry]:

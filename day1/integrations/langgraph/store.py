@@ -29,7 +29,6 @@ from day1.integrations.branching import Branching
 from day1.integrations.connecting import connected
 from day1.integrations.langgraph.embedding import Embedding, Vector, Vectors, fields_of
 from day1.integrations.langgraph.operations import (
-    MOST,
     Namespace,
     conditions,
     found_item,
@@ -44,6 +43,7 @@ from day1.integrations.langgraph.operations import (
     validated,
 )
 from day1.integrations.langgraph.runs import Parallel, merge_tasks, task_branch
+from day1.integrations.paging import entries_at, entries_in_pages
 from day1.types import RowBlame
 
 
@@ -292,8 +292,11 @@ class Day1Store(BaseStore):
         entry_by_key: dict[tuple[Namespace, str], Any] = {}
         for key_batch in parts(unique_keys):
             entry_places = [place(self._name, *namespaced_key) for namespaced_key in key_batch]
-            answer = self._call(on, "entry_get", keys=entry_places, at=self._at)
-            entry_by_key |= dict(zip(key_batch, answer["entries"], strict=True))
+            entries = entries_at(
+                lambda keys: self._call(on, "entry_get", keys=keys, at=self._at)["entries"],
+                entry_places,
+            )
+            entry_by_key |= dict(zip(key_batch, entries, strict=True))
         return entry_by_key
 
     def _read(
@@ -354,17 +357,13 @@ class Day1Store(BaseStore):
             arguments |= {"query": op.query or None, "wait": bool(op.query)}
         elif any(vector):  # else it has no direction, and nothing is nearer than another
             arguments["vector"] = vector
-        found_entries: list[dict[str, Any]] = []
-        while len(found_entries) < op.limit:
-            page_limit, offset = (
-                min(MOST, op.limit - len(found_entries)),
-                op.offset + len(found_entries),
-            )
-            page = self._call(on, "entry_find", limit=page_limit, offset=offset, **arguments)
-            found_entries += page["entries"]
-            if len(page["entries"]) < page_limit:
-                break
-        return found_entries
+
+        def read(limit: int, offset: int) -> list[dict[str, Any]]:
+            answer = self._call(on, "entry_find", limit=limit, offset=offset, **arguments)
+            entries: list[dict[str, Any]] = answer["entries"]
+            return entries
+
+        return [*entries_in_pages(read, op.limit, op.offset)]
 
     def _write(self, on: day1.Branch, ops: Sequence[PutOp], vectors: Vectors) -> None:
         """Put and delete items in one commit."""
