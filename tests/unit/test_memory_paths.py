@@ -93,11 +93,12 @@ def test_a_list_leaves_out_hidden_names_and_names_that_no_path_leads_to() -> Non
         "d/": "", "d/b": "é", "d/.h": "xxx", "d/.g/x": "", "d/e/f/g": "1234", "d/e/.k": "",
         "d//x": "", "d/../x": "", "./x": "", "/": "", "dx": "", "d/b/": "", "D": "",
     }  # fmt: skip
-    assert listed("/memories/d", "d", texts).split("\n")[1:] == [
+    sizes = {key: len(text.encode()) for key, text in texts.items()}
+    assert listed("/memories/d", "d", sizes).split("\n")[1:] == [
         "9B\t/memories/d", "2B\t/memories/d/b", "0B\t/memories/d/b/", "4B\t/memories/d/e/",
         "4B\t/memories/d/e/f/",
     ]  # fmt: skip
-    assert [line.split("\t")[1] for line in listed("/memories", "", texts).split("\n")[2:]] == [
+    assert [line.split("\t")[1] for line in listed("/memories", "", sizes).split("\n")[2:]] == [
         "/memories/D", "/memories/d/", "/memories/d/b", "/memories/d/b/", "/memories/d/e/",
         "/memories/dx",
     ]  # fmt: skip
