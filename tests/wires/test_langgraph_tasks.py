@@ -2,6 +2,7 @@
 
 import asyncio
 import operator
+import threading
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("langgraph.graph", reason="langgraph is not installed")
 
 from langgraph import graph as graphs
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Send
 
 import day1
@@ -26,6 +28,12 @@ class State(TypedDict):
 
     said: Annotated[list[Any], operator.add]
     note: str
+
+
+class Said(TypedDict):
+    """What a graph of subgraphs that run side by side passes on."""
+
+    said: Annotated[list[Any], operator.add]
 
 
 def thread(name: str = "t") -> dict[str, Any]:
@@ -155,6 +163,126 @@ def test_only_the_tasks_of_the_same_thread_and_branch_are_merged(memory: Any) ->
     fanned_out(work, join).invoke({"said": [], "note": ""}, thread("t"))
     assert said == [[0, 3]]
     assert len(memory.branches()) == 2 + 3
+
+
+def chained(*nodes: Any, state: Any = State) -> Any:
+    """A graph that runs nodes one after the other."""
+    builder = graphs.StateGraph(state).add_sequence([(node.__name__, node) for node in nodes])
+    return builder.set_entry_point(nodes[0].__name__).compile()
+
+
+def test_a_subgraph_merges_no_task_of_another_one_that_still_runs(memory: Any) -> None:
+    store = Day1Store(memory)
+    begun, merged = threading.Event(), threading.Event()
+
+    def slow(_: Said) -> dict[str, Any]:
+        with store.parallel():
+            store.put(NOTES, "slow", {"done": False})
+            begun.set()
+            assert merged.wait(60)
+            store.put(NOTES, "slow", {"done": True})
+        return {"said": []}
+
+    def fast(_: Said) -> dict[str, Any]:
+        assert begun.wait(60)
+        with store.parallel():
+            store.put(NOTES, "fast", {"done": True})
+        return {"said": []}
+
+    def fast_join(_: Said) -> dict[str, Any]:
+        try:
+            store.merge_parallel()
+            return {"said": [sorted(notes(store))]}
+        finally:
+            merged.set()
+
+    builder = graphs.StateGraph(Said)
+    builder.add_node("A", chained(slow, state=Said))
+    builder.add_node("B", chained(fast, fast_join, state=Said))
+    builder.add_node("join", lambda _: {"said": [len(store.merge_parallel())]})
+    builder.add_edge(graphs.START, "A").add_edge(graphs.START, "B").add_edge(["A", "B"], "join")
+    graph: Any = builder.compile()
+    assert graph.invoke({"said": []}, thread())["said"] == [["fast"], 1]
+    assert {item.key: item.value["done"] for item in store.search(NOTES)} == {
+        "fast": True,
+        "slow": True,
+    }
+    assert [each.branch_name for each in memory.branches()] == ["main"]
+
+
+@pytest.mark.parametrize("slow", ["oil", "sand"])
+def test_a_graph_that_a_node_calls_twice_at_once_merges_tasks_of_its_own_call(
+    memory: Any, slow: str
+) -> None:
+    store = Day1Store(memory)
+
+    async def nodes(_: State) -> dict[str, Any]:
+        begun, merged = asyncio.Event(), asyncio.Event()
+
+        async def work(state: State) -> dict[str, Any]:
+            async with store.parallel():
+                await store.aput(NOTES, state["note"], {"n": 1})
+                if state["note"] == slow:
+                    begun.set()
+                    await merged.wait()
+            return {"said": []}
+
+        async def join(state: State) -> dict[str, Any]:
+            if state["note"] != slow:
+                await begun.wait()
+            merges = await asyncio.to_thread(store.merge_parallel)
+            merged.set()
+            return {"said": [len(merges)]}
+
+        below = chained(work, join)
+        calls = [below.ainvoke({"said": [], "note": name}) for name in ("oil", "sand")]
+        return {"said": [answer["said"] for answer in await asyncio.gather(*calls)]}
+
+    graph = chained(nodes)
+    said = asyncio.run(graph.ainvoke({"said": [], "note": ""}, thread()))["said"]
+    assert said == [[1], [1]]
+    assert notes(store) == {"oil", "sand"}
+
+
+def test_a_subgraph_merges_tasks_of_a_graph_below_it_that_keeps_its_state(memory: Any) -> None:
+    store = Day1Store(memory)
+
+    def work(_: Said) -> dict[str, Any]:
+        with store.parallel():
+            store.put(NOTES, "oil", {"n": 1})
+        return {"said": []}
+
+    def join(_: Said) -> dict[str, Any]:
+        return {"said": [len(store.merge_parallel())]}
+
+    below: Any = graphs.StateGraph(Said)
+    below.add_node("work", work).set_entry_point("work")
+    middle: Any = graphs.StateGraph(Said)
+    middle.add_node("below", below.compile(checkpointer=True)).add_node("join", join)
+    middle.set_entry_point("below").add_edge("below", "join")
+    outer = graphs.StateGraph(Said).add_node("middle", middle.compile()).set_entry_point("middle")
+    graph: Any = outer.compile(checkpointer=InMemorySaver())
+    for _ in range(2):
+        assert graph.invoke({"said": []}, thread())["said"][-1] == 1
+    assert notes(store) == {"oil"}
+
+
+def test_branches_of_earlier_versions_are_merged_by_any_join_of_the_thread(memory: Any) -> None:
+    store = Day1Store(memory)
+    for number in range(2):
+        branch = memory.create_branch(f"parallel/t/{number:024x}")
+        store.on(branch.name).put(NOTES, str(number), {"n": number})
+    memory.create_branch(f"parallel/t/{3:024x}", description='Task of LangGraph: "a:1|b:2"')
+
+    def join(_: State) -> dict[str, Any]:
+        return {"said": [len(store.merge_parallel())]}
+
+    below = chained(join)
+    graph: Any = (
+        graphs.StateGraph(State).add_node("below", below).set_entry_point("below").compile()
+    )
+    assert graph.invoke({"said": [], "note": ""}, thread())["said"] == [3]
+    assert notes(store) == {"0", "1"}
 
 
 def test_a_merge_that_was_interrupted_is_finished_by_the_next(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from hashlib import sha256
@@ -19,6 +20,8 @@ from day1 import errors
 
 _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """Ids of threads that can be a part of a branch's name."""
+_DESCRIBED: Final = "Task of LangGraph: "
+"""How the description of a task's branch begins; the path of the task follows, as JSON."""
 _NONE: Final[Mapping[BaseStore, str]] = MappingProxyType({})
 _BRANCH_BY_STORE: ContextVar[Mapping[BaseStore, str]] = ContextVar("parallel", default=_NONE)
 """The branch of the task that runs in this context, by the store that it asked for one."""
@@ -81,10 +84,10 @@ class Parallel(Generic[S]):
                 "Only a node of a run with a thread_id has a task: elsewhere use the store that "
                 "on(NAME) returns."
             )
-        task_hash = sha256(str(run["checkpoint_ns"]).encode()).hexdigest()[:24]
-        name = f"{_prefix(run)}{task_hash}"
+        task_path = str(run["checkpoint_ns"])
+        name = f"{_prefix(run)}{_hashed(task_path)}"
         with suppress(errors.BranchExists):
-            self._create(branch_name=name)
+            self._create(branch_name=name, description=f"{_DESCRIBED}{json.dumps(task_path)}")
         return name
 
     def _entered(self, name: str) -> S:
@@ -98,7 +101,10 @@ def task_branch(store: BaseStore) -> str | None:
 
 
 def merge_tasks(branch: day1.Branch) -> list[day1.Merge]:
-    """Merge into a branch those that tasks of the calling thread made from it, and drop them.
+    """Merge into a branch those that tasks of the calling node's graph made from it; drop them.
+
+    The tasks are those of the graph itself and of the graphs below it. Tasks of other graphs of the
+    thread may still run.
 
     Args:
         branch: the branch; it is that of the store.
@@ -106,14 +112,55 @@ def merge_tasks(branch: day1.Branch) -> list[day1.Merge]:
     Returns:
         A merge for each of them, oldest branch first.
     """
-    prefix = _prefix(_run())
+    run = _run()
+    prefix, graph = _prefix(run), str(run.get("checkpoint_ns") or "").split("|")[:-1]
     merges = []
     for each in branch.branches():
-        if each.branch_name.startswith(prefix) and each.parent == branch.name and not each.closed:
+        if (
+            each.branch_name.startswith(prefix)
+            and each.parent == branch.name
+            and not each.closed
+            and _is_below(graph, _task_path(each.branch_name, each.description))
+        ):
             task = branch.branch(each.branch_name)
             merges.append(task.merge(branch.name))
             task.drop()
     return merges
+
+
+def _task_path(name: str, description: str) -> list[str] | None:
+    """Return the nodes from the outermost graph to the task that a branch is of.
+
+    None if the description does not tell them, as that of branches of earlier versions.
+    """
+    if not description.startswith(_DESCRIBED):
+        return None
+    with suppress(ValueError):
+        task_path = json.loads(description.removeprefix(_DESCRIBED))
+        if isinstance(task_path, str) and name.endswith(f"/{_hashed(task_path)}"):
+            return task_path.split("|")
+    return None
+
+
+def _is_below(graph: Sequence[str], task_path: Sequence[str] | None) -> bool:
+    """Whether a task may be one of a graph, or of a graph below it.
+
+    Args:
+        graph: the nodes from the outermost graph to the graph, each as `NODE:TASK`; a graph that
+            keeps its state between runs has no `:TASK`. A number follows the node that calls a
+            graph again.
+        task_path: the nodes to the task in the same form; None if they are not known.
+    """
+    if task_path is None or not graph:
+        return True
+    return (
+        len(task_path) > len(graph)
+        and not task_path[len(graph)].isdigit()
+        and all(
+            own == other or own == other.partition(":")[0] or other == own.partition(":")[0]
+            for own, other in zip(graph, task_path, strict=False)
+        )
+    )
 
 
 def _run() -> dict[str, Any]:
@@ -124,6 +171,11 @@ def _run() -> dict[str, Any]:
 def _prefix(run: Mapping[str, Any]) -> str:
     """Return the prefix that the branch names of a thread's tasks share."""
     return f"parallel/{_plain(run.get('thread_id'))}/"
+
+
+def _hashed(task_path: str) -> str:
+    """Return the last part of the branch name of a task."""
+    return sha256(task_path.encode()).hexdigest()[:24]
 
 
 def _plain(thread_id: object) -> str:

@@ -191,9 +191,10 @@ class Day1Store(BaseStore):
         return Parallel(self, partial(create, parent_branch=own_branch.name))
 
     def merge_parallel(self) -> list[day1.Merge]:
-        """Merge what the thread's tasks wrote on branches of their own, and drop these branches.
+        """Merge what the graph's tasks wrote on branches of their own, and drop these branches.
 
-        Conflicts are held, and nothing is lost. It can be called again, also after a failure.
+        Tasks of graphs below the graph count, other graphs of the thread do not: these may still
+        run. Conflicts are held, and nothing is lost. It can be called again, also after a failure.
 
         Returns:
             A merge for each task, oldest branch first.
