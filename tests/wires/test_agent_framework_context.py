@@ -71,6 +71,39 @@ def test_a_run_without_words_is_told_the_prime_alone(memory: day1.Memory) -> Non
     assert NEAR not in text
 
 
+@pytest.mark.parametrize("text", ["\0", "\ud800", "\0\n"])
+def test_a_run_without_words_that_can_be_sent_is_told_the_prime_alone(
+    memory: day1.Memory, text: str
+) -> None:
+    memory.add(FACT)
+    agent = helper(Day1Context(memory, record=False))
+    run(agent.run(text))
+    ((said, _),) = told(agent)
+    assert FACT in said
+    assert NEAR not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When does the lathe\0need oil on Friday?",
+        "\ud800When does the lathe need oil on Friday?",
+        "When does the lathe need oil on Friday?" + " " * 8_000_000 + "x",
+    ],
+    ids=["NUL", "half a character", "long"],
+)
+def test_a_question_that_no_request_may_have_is_recalled_by_the_rest_of_it(
+    memory: day1.Memory, text: str
+) -> None:
+    memory.add(FACT)
+    for number in range(60):
+        memory.add(f"Tray number {number} holds screws.")
+    agent = helper(Day1Context(memory, record=False))
+    run(agent.run(text))
+    ((said, _),) = told(agent)
+    assert FACT in said.partition(NEAR)[2]
+
+
 def test_each_run_is_told_again_also_in_the_session_of_a_handle(tmp_path: Path) -> None:
     quiet = {"embedder": {"kind": "none"}}
     with day1.connect(tmp_path / "store", session="one", settings=quiet) as memory:

@@ -19,6 +19,7 @@ import day1
 from day1.integrations.agent_framework.history import Day1History
 from day1.integrations.agent_framework.providing import OnMemory
 from day1.integrations.branching import BranchOfCall
+from day1.integrations.queries import query_of
 from day1.integrations.waiting import finished
 
 
@@ -67,7 +68,8 @@ class Day1Context(OnMemory, ContextProvider):
         Args:
             agent: not used.
             session: not used.
-            context: the messages to the agent, by which facts are recalled.
+            context: the messages to the agent, by which facts are recalled. NUL and half
+                characters do not count; without other characters no facts are recalled.
             state: not used.
 
         Raises:
@@ -112,10 +114,9 @@ class Day1Context(OnMemory, ContextProvider):
     def _recalled(self, on: day1.Branch, question: str) -> str:
         """Return the prime of the memory, and the facts near a question if there are any."""
         prime: str = self._sessions.call(on, "memory_prime")["text"]
-        if not question.strip():
+        prompt = query_of(question)
+        if prompt is None:
             return prime
         # A session of its own: the agent does not see what earlier runs were told.
-        near = self._sessions.call(
-            on, "memory_recall_hint", prompt=question, session_id=token_hex(8)
-        )
+        near = self._sessions.call(on, "memory_recall_hint", prompt=prompt, session_id=token_hex(8))
         return "\n".join(text for text in (prime, near["text"]) if text)
