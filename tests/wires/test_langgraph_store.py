@@ -204,6 +204,29 @@ def test_a_query_finds_what_fits_best_with_scores(store: Day1Store) -> None:
     assert store.search(("docs",))[0].score is None
 
 
+@pytest.mark.parametrize(
+    "query", ["oil " * 20_000, "oil\0lathe", "\ud800 oil"], ids=["long", "NUL", "half a character"]
+)
+def test_a_query_that_no_request_may_have_finds_by_the_rest_of_it(
+    store: Day1Store, query: str
+) -> None:
+    store.put(("docs",), "a", {"text": "The lathe needs oil."})
+    store.put(("docs",), "b", {"text": "Ann."})
+    assert store.search(("docs",), query=query)[0].key == "a"
+    assert asyncio.run(store.asearch(("docs",), query=query))[0].key == "a"
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n\t", "\0", "\ud800"])
+def test_a_query_without_words_finds_all_items(store: Day1Store, query: str) -> None:
+    in_memory = InMemoryStore()
+    for each in (store, in_memory):
+        each.put(("docs",), "a", {"n": 1})
+        each.put(("docs",), "b", {"n": 2})
+    found, expected = (each.search(("docs",), query=query) for each in (store, in_memory))
+    assert {item.key for item in found} == {item.key for item in expected} == {"a", "b"}
+    assert [item.score for item in found] == [None, None]
+
+
 def test_fields_of_the_store_are_searched_unless_a_put_names_others(memory: day1.Memory) -> None:
     store = Day1Store(memory, index={"fields": ["title", "parts[*].text"]})
     store.put(("docs",), "a", {"title": "Lathe", "parts": [{"text": "oil"}], "note": "sand"})
@@ -321,6 +344,12 @@ def test_what_langgraph_does_not_know_is_a_value_error(store: Day1Store) -> None
             store.search((), filter={key: 1})
     with pytest.raises(ValueError, match=r"Unsupported operator: \$in"):
         store.search((), filter={"n": {"$in": [1]}})
+    with pytest.raises(ValueError, match="Unsupported operator: x"):
+        store.search((), filter={"n": {"$eq": 1, "x": 1}})
+    indexes: list[Any] = [True, 5, [5], ["a", None]]
+    for index in indexes:
+        with pytest.raises(ValueError, match="Invalid index"):
+            store.put(ANN, "k", {"a": "b"}, index=index)
     store.put(ANN, "k", {"n": 1})
     with pytest.raises(ValueError, match="Unsupported match type"):
         store.batch([ListNamespacesOp((MatchCondition("middle", ("a",)),))])  # type: ignore[arg-type]

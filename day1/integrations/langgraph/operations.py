@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import isinf
 from secrets import token_hex
@@ -35,15 +35,25 @@ _NO_KEY: Final = re.compile(r"""['"()\[\]{}]""")
 
 
 def validated(ops: Iterable[Op]) -> list[Op]:
-    """Check the namespaces of operations.
+    """Check the namespaces of operations, and the paths that puts index.
 
     Raises:
         InvalidNamespaceError: a label does not fit.
+        ValueError: the `index` of a put is none of False, None and paths.
     """
     operations = list(ops)
     for op in operations:
         validate_op_namespace(op)
+        if isinstance(op, PutOp) and not _is_index(op.index):
+            raise ValueError(f"Invalid index: {op.index!r} is neither False nor a list of paths")
     return operations
+
+
+def _is_index(index: Any) -> bool:
+    """Whether a value may be the `index` of a put."""
+    if index is None or index is False:
+        return True
+    return isinstance(index, Collection) and all(isinstance(path, str) for path in index)
 
 
 def parts(values: list[T]) -> Iterable[list[T]]:
@@ -147,13 +157,10 @@ def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
         if _NO_KEY.search(key):
             raise ValueError(f"Invalid filter key: {key[:40]!r} has a quote or a bracket")
     for condition in (wanted or {}).values():
-        operators = condition if isinstance(condition, Mapping) else ()
-        unknown_operators = [
-            operator
-            for operator in operators
-            if operator.startswith("$") and operator not in _OPERATORS
-        ]
-        if unknown_operators:
+        keys = condition if isinstance(condition, Mapping) else ()
+        unknown_operators = [key for key in keys if key not in _OPERATORS]
+        # An object without any operator is a value to be compared with.
+        if unknown_operators and any(str(key).startswith("$") for key in keys):
             raise ValueError(f"Unsupported operator: {unknown_operators[0]}")
     return {key: _json(condition) for key, condition in (wanted or {}).items()}
 

@@ -44,6 +44,7 @@ from day1.integrations.langgraph.operations import (
 )
 from day1.integrations.langgraph.runs import Parallel, merge_tasks, task_branch
 from day1.integrations.paging import entries_at, entries_in_pages
+from day1.integrations.queries import query_of
 from day1.types import RowBlame
 
 
@@ -107,7 +108,7 @@ class Day1Store(BaseStore):
 
         Raises:
             InvalidNamespaceError: a label of a namespace does not fit.
-            ValueError: a filter has an unknown operator.
+            ValueError: a filter has an unknown operator, or `index` is neither False nor paths.
             InvalidRequest: a value is no JSON, or a key has not 1 to 1,024 characters.
             ValueTooLarge: a value has more than 8 MiB as JSON.
         """
@@ -355,7 +356,8 @@ class Day1Store(BaseStore):
             "at": self._at,
         }
         if vector is None:
-            arguments |= {"query": op.query or None, "wait": bool(op.query)}
+            query = query_of(op.query or "")
+            arguments |= {"query": query, "wait": query is not None}
         elif any(vector):  # else it has no direction, and nothing is nearer than another
             arguments["vector"] = vector
 
