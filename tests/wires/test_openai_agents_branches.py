@@ -121,6 +121,29 @@ def test_the_errors_are_those_of_the_sdk(session: Day1Session) -> None:
     assert said(session) == ["one", "to one"]
 
 
+@pytest.mark.parametrize("branch_id", ["nowhere", "", "no name!"])
+def test_reading_a_branch_that_the_session_does_not_have_is_a_value_error(
+    session: Day1Session, branch_id: str
+) -> None:
+    run(talk(session, "one"))
+    for call in (session.get_items(branch_id=branch_id), session.get_items(0, branch_id),
+                 session.get_conversation_turns(branch_id),
+                 session.find_turns_by_content("one", branch_id)):  # fmt: skip
+        with pytest.raises(ValueError, match="does not exist"):
+            run(call)
+
+
+def test_a_branch_without_items_is_read_and_listed(session: Day1Session) -> None:
+    run(talk(session, "one"))
+    run(session.create_branch_from_turn(1, "b"))
+    assert said(session, branch_id="b") == said(session, limit=0, branch_id="b") == []
+    assert said(session, branch_id="main") == ["one", "to one"]
+    assert len(run(session.list_branches())) == 2
+    run(session.switch_to_branch("main"))
+    with pytest.raises(ValueError, match="already been used"):
+        run(session.create_branch_from_turn(1, "B"))
+
+
 def test_a_branch_shares_rows_and_has_the_memory_of_its_turn_and_is_merged(
     memory: day1.Memory, session: Day1Session
 ) -> None:

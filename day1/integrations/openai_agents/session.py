@@ -18,6 +18,7 @@ from day1.integrations.connecting import connected
 from day1.integrations.openai_agents.conversation import (
     FIRST,
     Conversation,
+    Message,
     described_turn,
     turns,
 )
@@ -92,10 +93,7 @@ class Day1Session:
             HandleClosed: the session is closed.
         """
         item_limit = resolve_session_limit(limit, self.session_settings)
-        branch = self._on(branch_id)
-        if item_limit == 0:
-            return []
-        messages = await asyncio.to_thread(self._conversation.messages, branch, item_limit)
+        messages = await self._messages(branch_id, item_limit)
         return [_typed(item_of(message)) for message in messages]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -231,8 +229,12 @@ class Day1Session:
         Returns:
             For each: `turn`, `content` (at most 100 characters), `full_content`, `timestamp` and
             `can_branch`.
+
+        Raises:
+            ValueError: the session has no such branch.
+            HandleClosed: the session is closed.
         """
-        messages = await asyncio.to_thread(self._conversation.messages, self._on(branch_id))
+        messages = await self._messages(branch_id)
         return [described_turn(*turn, _PREVIEW) for turn in turns(messages)]
 
     async def find_turns_by_content(
@@ -246,8 +248,12 @@ class Day1Session:
 
         Returns:
             As `get_conversation_turns`, with whole contents.
+
+        Raises:
+            ValueError: the session has no such branch.
+            HandleClosed: the session is closed.
         """
-        messages = await asyncio.to_thread(self._conversation.messages, self._on(branch_id))
+        messages = await self._messages(branch_id)
         folded_term = _folded(search_term)
         return [
             described_turn(turn_number, message, item)
@@ -273,6 +279,21 @@ class Day1Session:
     def __exit__(self, *_: object) -> None:
         """Close the session."""
         self.close()
+
+    async def _messages(self, branch_id: str | None, limit: int | None = None) -> list[Message]:
+        """Read the newest messages of a branch of the session; default: of the present one.
+
+        Raises:
+            ValueError: the session has no branch `branch_id`.
+            UnknownBranch: the present branch, or that of the memory, was deleted.
+            HandleClosed: the session is closed.
+        """
+        branch = self._on(branch_id)
+        if branch_id not in {None, FIRST}:
+            await asyncio.to_thread(self._conversation.require, branch_id)
+        if limit == 0:
+            return []
+        return await asyncio.to_thread(self._conversation.messages, branch, limit)
 
     def _on(self, branch_id: str | None) -> day1.Branch:
         """Return the memory branch that stores a branch of the session; default: the current one.
