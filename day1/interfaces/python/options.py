@@ -45,7 +45,8 @@ class Repeatable(TypedDict, total=False):
 
     Attributes:
         request_id: a name for this call, used for no other: calling again with it writes nothing
-            more, and is answered with what was written.
+            more, and is answered with what was written. `drop`, `restore` and `close` of a review
+            take it without effect: they are not recognized when they are called again.
     """
 
     request_id: str | None

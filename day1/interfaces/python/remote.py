@@ -165,7 +165,7 @@ class RemoteCalls:
         """Build the error for a broken call that may or may not have taken effect."""
         request_id = request.get("json", {}).get("request_id")
         if request_id is None:
-            advice = "call again."
+            advice = "a read can be called again; before you repeat a write, see whether it did."
         else:
             advice = f"call again with request_id={request_id!r}, and it takes effect once."
         return StoreUnavailable(

@@ -124,10 +124,10 @@ class Review(Handle):
 
         Args:
             reason: why.
-            **signed: see `Signed`.
+            **signed: see `Signed`; `request_id` is without effect.
 
         Raises:
-            Conflict: it is not open.
+            Conflict: it is not open, such as after an earlier call.
         """
         answer: ReviewState = self._ask("review_close", review_id=self.id, reason=reason, **signed)
         return answer

@@ -1,7 +1,7 @@
 """Tools that archive a branch, bring a retired one back, or delete one."""
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Response, Written
+from day1.call.fields import Label, Read, Repeatable, Response, Unrecognized, Written
 from day1.call.operation import Effect, Operation
 from day1.services.access.calls import active_or_none, branch_of
 from day1.services.branches.deleting import archive, delete, delete_taken
@@ -72,11 +72,12 @@ def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
     )
 
 
-class BranchDelete(Repeatable):
+class BranchDelete(Unrecognized):
     """The arguments of `memory_branch_delete`.
 
     Attributes:
-        branch_name: The branch to delete; not main, not your active branch, not a protected one.
+        branch_name: The branch to delete; not main, not your active branch, not a protected one. A
+            second call deletes a branch that was made anew under the name, whatever its request_id.
         force: Delete it even if no other branch has all of its memories.
     """
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Response, WriteRequest, Written
+from day1.call.fields import Label, OnBranch, Response, Unrecognized, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded, NotFound
 from day1.model.branches.branch import Branch
@@ -16,7 +16,7 @@ from day1.services.branches.snapshots import find_snapshot, snapshot
 from day1.services.history.restoring import check_row, restore_branch, restore_row
 
 
-class Restore(WriteRequest):
+class Restore(Unrecognized, WriteRequest):
     """The arguments of `memory_restore`.
 
     Attributes:

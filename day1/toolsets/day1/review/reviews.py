@@ -6,7 +6,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Label, Read, Request, Response, Text, WriteRequest, Written
+from day1.call.fields import (
+    JsonObject,
+    Label,
+    Read,
+    Request,
+    Response,
+    Text,
+    Unrecognized,
+    WriteRequest,
+    Written,
+)
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, Step
 from day1.model.branches.branch import MAIN
@@ -289,7 +299,7 @@ def _merged(
     )
 
 
-class ReviewClose(WriteRequest):
+class ReviewClose(Unrecognized, WriteRequest):
     """The arguments of `review_close`.
 
     Attributes:
