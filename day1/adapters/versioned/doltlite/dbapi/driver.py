@@ -232,18 +232,11 @@ class Connection:
             handle, self._handle = self._handle, None
             if handle is None:
                 return
-            self._statements.clear()
             try:
-                self._finalize_all(handle)
+                self._statements.clear()
             finally:
-                self._finalize_all(handle)  # those that Ctrl-C has left
-                self._lib.close_v2(handle)
+                self._lib.close(handle)
             self._functions.clear()
-
-    def _finalize_all(self, handle: Any) -> None:
-        """Finalize all statements: the engine keeps the files of others open, and their locks."""
-        while statement := self._lib.next_stmt(handle, None):
-            self._lib.finalize(ctypes.c_void_p(statement))
 
     def run(self, sql: str, parameters: Sequence[Any]) -> Result:
         """Run one statement to its end and read all its rows.

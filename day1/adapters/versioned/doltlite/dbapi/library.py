@@ -77,6 +77,18 @@ class Library:
         self._bind_statement(quick_library)
         self._bind_functions(quick_library)
 
+    def close(self, connection: Any) -> None:
+        """Close a connection with all its statements, which else keep its files and locks."""
+        try:
+            self._finalize_all(connection)
+        finally:
+            self._finalize_all(connection)  # those that Ctrl-C has left
+            self.close_v2(connection)
+
+    def _finalize_all(self, connection: Any) -> None:
+        while statement := self.next_stmt(connection, None):
+            self.finalize(ctypes.c_void_p(statement))
+
     def _bind_connection(self, quick: ctypes.PyDLL) -> None:
         self.libversion = _bound(quick, "libversion", ctypes.c_char_p)
         self.memory_used = _bound(quick, "memory_used", ctypes.c_int64)
