@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from day1.adapters.flock import PAUSE_FILE, WriteLock
+from day1.adapters.flock import PAUSE_FILE, Patience, WriteLock, is_free, take
 from day1.adapters.ledger.file_locks import WHOLE_FILE, FileLocks
 from day1.adapters.ledger.lock_and_watch import WHOLE
 from day1.errors import Day1Error, StoreBusy
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -62,6 +63,20 @@ def test_waiting_has_a_limit_and_who_gave_up_does_not_keep_the_lock(path):
     holder.let_go()
     with WriteLock(path, 10).held():
         pass
+
+
+class Interrupted(Patience):
+    def wait(self, event):
+        raise KeyboardInterrupt
+
+
+def test_a_waiter_that_is_interrupted_does_not_keep_the_lock(path):
+    holder = Holder(path)
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        take(path, Interrupted(10))
+    holder.let_go()
+    until(lambda: is_free(path), "the lock", 10)
+    assert interrupt.tb  # which refers to the handle, as that of the last error does in a notebook
 
 
 def test_a_waiter_gets_the_lock_when_it_is_free(path):

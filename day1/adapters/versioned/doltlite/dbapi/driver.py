@@ -236,7 +236,6 @@ class Connection:
                 self._statements.clear()
             finally:
                 self._lib.close(handle)
-            self._functions.clear()
 
     def run(self, sql: str, parameters: Sequence[Any]) -> Result:
         """Run one statement to its end and read all its rows.
