@@ -16,7 +16,6 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from day1.errors import (
     Conflict,
     Day1Error,
-    ForeignStore,
     InvalidRequest,
     NotAStore,
     StoreBusy,
@@ -86,7 +85,7 @@ def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
             return StoreReadOnly(message, file=path.name)
         case errno.EISDIR | errno.ELOOP if writing:
             message = f"{path} is a folder or a link, not a file: move it away, or name another."
-            return ForeignStore(message, file=path.name)
+            return StoreUnavailable(message, file=path.name)
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return StoreFull(FULL, file=path.name)
         case errno.ENAMETOOLONG:

@@ -196,7 +196,7 @@ class Unrecognized(Repeatable):
             again. See first whether the earlier call did its work.
     """
 
-    request_id: Annotated[Label | None, Field(description="no effect here")] = None
+    request_id: Annotated[Label | None, Field(description="no effect")] = None
 
 
 class WriteRequest(Repeatable):

@@ -24,7 +24,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from day1.adapters.file_lease import FileLease
-print(FileLease(Path(sys.argv[1])).acquire(), flush=True)
+lease = FileLease(Path(sys.argv[1]))
+print(lease.acquire(), flush=True)
 sys.stdin.read()
 """
 

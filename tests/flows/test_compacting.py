@@ -12,7 +12,7 @@ import pytest
 
 from day1.adapters.flock import PAUSE_FILE
 from day1.app.engines import obstacles_in
-from day1.errors import ForeignStore, StoreFull
+from day1.errors import StoreFull, StoreUnavailable
 from day1.services.health import compacting
 from day1.services.health.compacting import Compaction, is_wasteful
 from day1.services.upkeep import worker
@@ -204,7 +204,7 @@ def test_no_other_file_is_written_by_a_link_in_place_of_the_lock(tmp_path, link)
         if link == "hard":
             memory.store.compact()
         else:
-            with pytest.raises(ForeignStore, match="move it away"):
+            with pytest.raises(StoreUnavailable, match="move it away"):
                 memory.store.compact()
         memory.add_fact("main", "fact_1", fact_text="Writes go on.")
         assert memory.store.compact_size() is None
@@ -218,9 +218,9 @@ def test_what_is_no_file_in_place_of_the_lock_is_named_and_keeps_nobody_waiting(
         (tmp_path / PAUSE_FILE).unlink(missing_ok=True)
         make(tmp_path / PAUSE_FILE)
         assert memory.store.compact_size() is None
-        with pytest.raises(ForeignStore, match="is a folder or a link"):
+        with pytest.raises(StoreUnavailable, match="is a folder or a link"):
             memory.store.compact()
-        assert [problem.code for problem in obstacles_in(tmp_path)] == ["foreign_store"]
+        assert [problem.code for problem in obstacles_in(tmp_path)] == ["store_unavailable"]
 
 
 def _no_estimate(_):

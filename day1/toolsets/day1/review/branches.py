@@ -77,7 +77,7 @@ class BranchDelete(Unrecognized):
 
     Attributes:
         branch_name: The branch to delete; not main, not your active branch, not a protected one. A
-            second call deletes a branch that was made anew under the name, whatever its request_id.
+            second call deletes a new branch of that name, too.
         force: Delete it even if no other branch has all of its memories.
     """
 

@@ -41,7 +41,7 @@ class Restored(Response):
 
 
 def restore(ctx: Context, request: Restore) -> Restored:
-    """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
+    """Bring a row or a branch back to a snapshot or a moment, as a new commit."""
     branch = writable(ctx, request.branch)
     past_ref = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch.name:
