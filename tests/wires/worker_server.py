@@ -42,10 +42,13 @@ class WorkerServer(HttpServer):
             pids = self.pids
             return pids if len(pids) == self.workers and but not in pids else []
 
-        pids = until(ready, "as many workers as before", WAIT_S)
-        for pid in pids:
-            assert self.at(pid).status == 200
-        return pids
+        while True:
+            pids = until(ready, "as many workers as before", WAIT_S)
+            # The supervisor replaces a worker that was stopped for five seconds: see `connected`.
+            with suppress(ProcessLookupError):
+                for pid in pids:
+                    assert self.at(pid).status == 200
+                return pids
 
     def shared_folder(self, pid: int) -> Path:
         """The folder that the workers share: one of them has its number's lock open there."""
