@@ -129,9 +129,9 @@ def merge_tasks(branch: day1.Branch) -> list[day1.Merge]:
 
 
 def _task_path(name: str, description: str) -> list[str] | None:
-    """Return the nodes from the outermost graph to the task that a branch is of.
+    """Return the path of a branch's task: the nodes from the outermost graph down to the task.
 
-    None if the description does not tell them, as that of branches of earlier versions.
+    The result is None if the description has no path, as in earlier versions.
     """
     if not description.startswith(_DESCRIBED):
         return None
