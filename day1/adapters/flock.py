@@ -281,11 +281,10 @@ def _wait(handle: LockHandle, patience: Patience) -> bool:
                 handle.close()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
+    has_lock = False
     try:
-        if patience.wait(locked_event):
-            return True
-    except BaseException:  # such as Ctrl-C
-        give_up()
-        raise
-    give_up()
-    return False
+        has_lock = patience.wait(locked_event)
+    finally:
+        if not has_lock:  # the time is over, or there was an exception, such as Ctrl-C
+            give_up()
+    return has_lock

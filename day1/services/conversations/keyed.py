@@ -170,7 +170,7 @@ def newest(
         NotFound: the conversation has no message with the id `before`.
         AnswerTooLarge: the values of the messages have too many bytes.
     """
-    if page == MessagePage(most_bytes=page.most_bytes):
+    if page.limit is None and page.before is None:
         equal = {"conversation_id": at.conversation_id}
         scanned_messages = reading.scan(MESSAGE, ("id", "content_hash"), Query(equal=equal))
         hidden_ids = [row_id for row_id, text_hash in scanned_messages if not _is_shown(text_hash)]

@@ -82,10 +82,12 @@ class Compaction:
         Raises:
             Day1Error: the compaction failed. Until it is tried again, each run raises this error.
         """
+        if self._seconds() < self._next_check:
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+            return False
         size = self._store.size()
-        if self._failure is not None and self._seconds() < self._next_check:
-            raise self._failure.with_traceback(None)
-        if size <= _SMALL_BYTES or self._seconds() < self._next_check or not self._is_due(size):
+        if size <= _SMALL_BYTES or not self._is_due(size):
             return False
         if size > self._longest_s * self._bytes_per_s:
             self._next_check = self._seconds() + _SLOW_RETRY_S
