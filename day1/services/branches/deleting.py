@@ -1,8 +1,10 @@
-"""Archiving and deleting branches."""
+"""Archiving and deleting branches; tags that keep their commits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from typing import Final
 
 from day1.errors import Advice, BranchProtected, Json, Refused, Step
 from day1.model.branches.branch import MAIN, Branch
@@ -13,6 +15,9 @@ from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import states
 from day1.services.repository.repository import Repository
+
+_PREFIX: Final = "keep/"
+"""The beginning of the names of tags that keep commits of branches whose refs are gone."""
 
 
 def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branch:
@@ -26,8 +31,12 @@ def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branc
     return mark(repo, branch, archived=archived)
 
 
-def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
+def delete(
+    repo: Repository, branch: Branch, current: str | None, now: int, deletion: str | None = None
+) -> Branch:
     """Delete a branch and its desks; a tag keeps the commits that only it reached.
+
+    With the id of a request as `deletion`, `deleted_by` tells that the request deleted it.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -39,7 +48,7 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now, (name,)):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
-            repo.history.tag(kept_as(branch.id), tip)
+            keep(repo, branch.id, tip, deletion)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
@@ -49,8 +58,10 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
     return retired_branch
 
 
-def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
-    """Delete a branch if another branch has all of its memories.
+def delete_taken(
+    repo: Repository, branch: Branch, current: str | None, now: int, deletion: str | None = None
+) -> Branch:
+    """Delete a branch, as `delete`, if another branch has all of its memories.
 
     Raises:
         Refused: it is `main`, the caller's current branch, or has memories that no other has.
@@ -68,7 +79,7 @@ def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int
             ),
             branch=name,
         )
-    return delete(repo, branch, current, now)
+    return delete(repo, branch, current, now, deletion)
 
 
 def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
@@ -106,9 +117,40 @@ def is_taken(repo: Repository, branch: Branch) -> bool:
     )
 
 
-def kept_as(branch_id: str) -> str:
-    """Return the name of the tag that keeps a deleted branch's last commit."""
-    return f"keep/{branch_id}"
+def keep(repo: Repository, branch_id: str, tip: CommitId, deletion: str | None = None) -> None:
+    """Tag the last commit of a branch; `deletion` is the id of the request that deletes it.
+
+    A branch may leave several times, further on each time: so the commit is in the tag's name.
+    """
+    parts = (f"{_PREFIX}{branch_id}", tip[:8], deletion)
+    repo.history.tag(".".join(part for part in parts if part is not None), tip)
+
+
+def kept_tip(repo: Repository, branch_id: str) -> CommitId | None:
+    """Return the last commit of a branch that a tag keeps; None if no tag keeps any."""
+    name = f"{_PREFIX}{branch_id}"  # the whole name of a tag that an earlier version made
+    commits = {
+        commit
+        for tag, commit in repo.history.tags().items()
+        if tag == name or tag.startswith(f"{name}.")
+    }
+    if not commits:
+        return None
+
+    def later(first: CommitId, second: CommitId) -> CommitId:
+        return second if repo.history.merge_base(first, second) == first else first
+
+    return reduce(later, commits)
+
+
+def deleted_by(repo: Repository, deletion: str) -> CommitId | None:
+    """Return the last commit of the branch that a request deleted; None if it deleted none."""
+    for tag, commit in repo.history.tags().items():
+        if tag.endswith(f".{deletion}"):
+            branch_id = tag.removeprefix(_PREFIX).partition(".")[0]
+            if repo.ledger.record(Branch, branch_id) is None:  # else its process died before
+                return commit
+    return None
 
 
 def refuse_loss(branch: Branch) -> Branch:

@@ -7,7 +7,7 @@ from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
 from day1.model.rows.change import CommitId
-from day1.services.branches.deleting import leaving, refuse_loss
+from day1.services.branches.deleting import keep, leaving, refuse_loss
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import unmark_retired
 from day1.services.repository.repository import Repository
@@ -30,8 +30,7 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
         with leaving(repo, branch) as (retired_branch, tip):
             repo.point("retire.marked")
             if not _reached_elsewhere(repo, name, tip):
-                # The tip is in the tag's name: a branch may be retired again, further on.
-                repo.history.tag(f"keep/{branch.id}.{tip[:8]}", tip)
+                keep(repo, branch.id, tip)
             repo.history.drop(name)
             repo.point("retire.after_engine")
     return retired_branch

@@ -16,7 +16,15 @@ from day1.errors import (
 )
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.desk import Desk, next_desk
-from day1.services.branches import adopting, deleting, forking, lookup, notes, retiring, tree
+from day1.services.branches import (
+    adopting,
+    deleting,
+    forking,
+    lookup,
+    notes,
+    retiring,
+    tree,
+)
 from day1.services.branches.desks import write_desk
 from day1.services.repository.repository import Repository
 from tests.unit.services.conftest import Bench
@@ -91,9 +99,41 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
     bench.add("fact_a", "a", "side")
     deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
     assert "side" not in bench.repo.history.branches()
-    kept = bench.repo.history.tags()[f"keep/{side.id}"]
+    kept = deleting.kept_tip(bench.repo, side.id)
+    assert kept is not None
     assert bench.repo.history.log(kept)
     assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
+
+
+def test_a_branch_that_outlived_a_deletion_is_kept_further_on(bench: Bench) -> None:
+    side = bench.fork("side")
+    with pytest.raises(Died):
+        deleting.delete(dying_at(bench.repo, "delete.after_keep"), side, MAIN, bench.now)
+    bench.repo.ledger.recover_orphans()
+    bench.add("fact_a", "a", "side")
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    kept = deleting.kept_tip(bench.repo, side.id)
+    assert kept is not None
+    assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
+
+
+def test_the_tag_of_an_earlier_version_keeps_a_branch(bench: Bench) -> None:
+    side, tip = bench.fork("side"), bench.store.tips[MAIN]
+    assert deleting.kept_tip(bench.repo, side.id) is None
+    bench.repo.history.tag(f"keep/{side.id}", tip)
+    bench.repo.history.tag(f"keep/{side.id}0", bench.store.tips["side"])
+    assert deleting.kept_tip(bench.repo, side.id) == tip
+
+
+def test_a_deletion_is_known_once_the_branch_is_gone(bench: Bench) -> None:
+    side, tip = bench.fork("side"), bench.store.tips[MAIN]
+    with pytest.raises(Died):
+        deleting.delete(dying_at(bench.repo, "delete.after_keep"), side, MAIN, bench.now, "first")
+    bench.repo.ledger.recover_orphans()
+    assert deleting.deleted_by(bench.repo, "first") is None
+    deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
+    assert deleting.deleted_by(bench.repo, "first") == tip
+    assert deleting.deleted_by(bench.repo, "irst") is None
 
 
 def test_a_deleted_branch_takes_its_desks_along(bench: Bench) -> None:
