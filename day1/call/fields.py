@@ -188,17 +188,6 @@ class Repeatable(Request):
     request_id: Label | None = None
 
 
-class Unrecognized(Repeatable):
-    """The arguments of a call that writes, and that is not recognized when it is made again.
-
-    Attributes:
-        request_id: Taken, and without effect: a call with it is not recognized when it is made
-            again. See first whether the earlier call did its work.
-    """
-
-    request_id: Annotated[Label | None, Field(description="no effect")] = None
-
-
 class WriteRequest(Repeatable):
     """The arguments of a call that writes, with its agent, session and task.
 

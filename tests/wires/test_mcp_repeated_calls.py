@@ -29,12 +29,8 @@ SAYS: dict[str, dict[str, Any]] = {
 """What adds a row that says something."""
 AS_OFTEN: dict[str, set[str]] = {
     "memory_task_update": set(),
-    "memory_restore": set(),
-    "memory_branch_delete": {"unknown_branch"},
     "memory_redact": set(),
     "review_decide": set(),
-    "review_close": {"conflict"},
-    "memory_revert": set(),
 }
 """Tools for which a repetition may answer something else, and how it may be refused."""
 

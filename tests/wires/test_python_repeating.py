@@ -1,77 +1,48 @@
-"""Calls that are not recognized when they are made again are sent to a server once."""
-
-import json
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+"""Calls that are made again with the same request id, on a folder and over HTTP."""
 
 import pytest
 
 import day1
 from day1 import errors
-from day1.call.fields import Unrecognized
-from day1.interfaces.mcp.schemas import documented_schema
-from day1.toolsets.finding import tool_of
-
-NAMES = ("memory_branch_delete", "memory_restore", "review_close")
 
 
-@contextmanager
-def hanging_up() -> Iterator[tuple[str, list[bytes]]]:
-    """Serve an address that answers the first request only; yield it and the later bodies."""
-    bodies: list[bytes] = []
-    calls = iter(range(10))
-
-    class HangingUp(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            if next(calls) > 0:
-                bodies.append(body)
-                self.connection.shutdown(socket.SHUT_RDWR)
-                return
-            read = {"branch": "main", "commit": "c"}
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps({"result": [], "read": read}).encode())
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), HangingUp)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", bodies
-    finally:
-        server.shutdown()
-        server.server_close()
+def test_a_repeated_drop_leaves_a_branch_of_the_same_name(memory: day1.Memory) -> None:
+    name = f"{memory.name}/trial"
+    memory.create_branch(name).add("Ada drinks tea.")
+    first = memory.branch(name).drop(force=True, request_id="drop")
+    memory.create_branch(name).add("Bo drinks milk.")
+    again = memory.branch(name).drop(force=True, request_id="drop")
+    assert (again.branch_name, again.commit) == (name, first.commit)
+    assert "answered before" in str(again.written.notes[0])
+    assert [hit.fact_text for hit in memory.branch(name).search("milk")] == ["Bo drinks milk."]
+    memory.branch(name).drop(force=True, request_id="drop again")
+    with pytest.raises(errors.UnknownBranch):
+        memory.branch(name).drop(force=True)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"request_id": "mine"}], ids=["plain", "with an id"])
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda memory, arguments: memory.branch("trial").drop(force=True, **arguments),
-        lambda memory, arguments: memory.restore("s", confirm="main", **arguments),
-        lambda memory, arguments: memory.call("review_close", review_id="r", **arguments),
-    ],
-    ids=NAMES,
-)
-def test_a_call_that_would_act_again_is_sent_once(
-    call: Callable[[day1.Memory, dict[str, str]], object], arguments: dict[str, str]
-) -> None:
-    with hanging_up() as (address, bodies), day1.connect(address) as memory:
-        with pytest.raises(errors.StoreUnavailable, match="see whether it did") as broken:
-            call(memory, arguments)
-        assert len(bodies) == 1
-        assert broken.value.details["request_id"] is None
+def test_the_request_id_of_a_drop_is_another_one_for_another_branch(memory: day1.Memory) -> None:
+    names = [f"{memory.name}/{number}" for number in range(2)]
+    for name in names:
+        memory.create_branch(name)
+    for name in names:
+        assert memory.branch(name).drop(force=True, request_id="drop").branch_name == name
+    assert not {branch.branch_name for branch in memory.branches()} & set(names)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_arguments_say_that_a_request_id_is_without_effect(name: str) -> None:
-    operation = tool_of(name).operation
-    assert issubclass(operation.request, Unrecognized)
-    schema = documented_schema(operation)["properties"]
-    assert operation.idempotent or "without effect" in schema["request_id"]["description"]
+def test_a_repeated_restore_undoes_nothing_that_came_later(memory: day1.Memory) -> None:
+    memory.snapshot("before")
+    memory.add("Ada drinks tea.")
+    first = memory.restore("before", confirm=memory.name, request_id="restore")
+    memory.add("Bo drinks milk.")
+    again = memory.restore("before", confirm=memory.name, request_id="restore")
+    assert (again.restored_rows, again.snapshot_before) == (1, first.snapshot_before)
+    assert [hit.fact_text for hit in memory.search("drinks")] == ["Bo drinks milk."]
+
+
+def test_a_review_is_closed_twice_by_the_same_agent(memory: day1.Memory) -> None:
+    memory.create_branch(f"{memory.name}/reviewed").add("Ada drinks tea.")
+    review = memory.branch(f"{memory.name}/reviewed").review(memory.name)
+    first = review.close(reason="no need")
+    assert review.close(reason="no need").closed_at == first.closed_at
+    with pytest.raises(errors.Conflict):
+        review.close(reason="no need", agent_id="bo")

@@ -348,8 +348,7 @@ class Branch(Traces, Writes):
 
         Args:
             force: whether to delete it even if no other branch has all of them.
-            **request: without effect. Called again, it deletes a branch that was made anew under
-                the name: after a lost answer see first whether the branch is there.
+            **request: see `Repeatable`.
 
         Raises:
             Refused: memories would be lost, or it is the branch of the memory.

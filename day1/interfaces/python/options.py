@@ -45,8 +45,7 @@ class Repeatable(TypedDict, total=False):
 
     Attributes:
         request_id: a name for this call, used for no other: calling again with it writes nothing
-            more, and is answered with what was written. `drop`, `restore` and `close` of a review
-            take it without effect: they are not recognized when they are called again.
+            more, and is answered with what was written.
     """
 
     request_id: str | None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from day1.call.fields import Repeatable, Unrecognized
+from day1.call.fields import Repeatable
 from day1.call.toolset import Tool
 from day1.model.values.ids import new_id
 
@@ -14,11 +14,8 @@ from day1.model.values.ids import new_id
 def repeatable(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments of a call, with a new `request_id` where one is missing.
 
-    So two calls write twice, also if they say the same. A call that is not recognized when it is
-    made again has none: nobody may repeat it unseen.
+    So two calls write twice, also if they say the same.
     """
-    if issubclass(tool.operation.request, Unrecognized):
-        return {name: value for name, value in arguments.items() if name != "request_id"}
     if "request_id" in arguments or not issubclass(tool.operation.request, Repeatable):
         return arguments
     new_request_id = new_id("call", time.time_ns() // 1000).partition("_")[2]

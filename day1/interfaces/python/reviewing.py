@@ -124,10 +124,10 @@ class Review(Handle):
 
         Args:
             reason: why.
-            **signed: see `Signed`; `request_id` is without effect.
+            **signed: see `Signed`.
 
         Raises:
-            Conflict: it is not open, such as after an earlier call.
+            Conflict: it is not open, and not closed by the same agent for the same reason.
         """
         answer: ReviewState = self._ask("review_close", review_id=self.id, reason=reason, **signed)
         return answer

@@ -14,12 +14,27 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
         RequestReused: the same request id made another snapshot.
     """
     snapshot_id = repo.new_id("snap", now)
-    earlier_snapshot = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
-    if earlier_snapshot is not None:
-        return earlier_snapshot
-    new_snapshot = Snapshot(
-        snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now
-    )
+    earlier_snapshot = taken_before(repo, snapshot_id, branch, label)
+    return earlier_snapshot or take(repo, snapshot_id, branch, label, now)
+
+
+def taken_before(
+    repo: Repository, snapshot_id: str, branch: Branch, label: str | None
+) -> Snapshot | None:
+    """Find the snapshot that an earlier call with the same request id took; None if there is none.
+
+    Raises:
+        RequestReused: the same request id made another snapshot.
+    """
+    return made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
+
+
+def take(
+    repo: Repository, snapshot_id: str, branch: Branch, label: str | None, now: int
+) -> Snapshot:
+    """Commit a branch's pending rows and record the tip under a new id."""
+    tip = repo.store.commit_pending(branch.name)
+    new_snapshot = Snapshot(snapshot_id, label, branch.id, tip, now)
     repo.ledger.put(new_snapshot)
     return new_snapshot
 

@@ -2,12 +2,29 @@
 
 from dataclasses import dataclass
 
-from day1.errors import NotFound
+from day1.errors import Json, NotFound
 from day1.model.branches.branch import Branch
+from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Changes, CommitId, Message, Query, Ref, Writes
 from day1.model.rows.kind import EDIT, HELD, MEMORIES, Kind, Row, kind_of
+from day1.ports.reading import Reading
 from day1.ports.store import Work
+from day1.services.branches.snapshots import take, taken_before
+from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
+
+_LABEL = "before restore"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """The arguments of a restore: of one row, or of the whole branch without `row_id`."""
+
+    branch: Branch
+    state: Ref
+    state_name: str
+    """How the caller names the state; for the message of the commit."""
+    row_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +34,74 @@ class Restored:
     rows: int
     commit: CommitId | None
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredOnce:
+    """The result of a restore that can be undone, and whether an earlier call did it."""
+
+    restored: Restored
+    snapshot_before: Snapshot
+    repeated: bool = False
+
+
+def restore(repo: Repository, request: RestoreRequest, now: int) -> RestoredOnce:
+    """Take a snapshot of a branch and restore a row or all; a repeated request does it once.
+
+    A call whose process died after its snapshot restored nothing, so its repeat takes another one.
+
+    Raises:
+        NotFound: the row is neither on the branch nor in the past state.
+        RequestReused: the same request id made another snapshot or restored something else.
+    """
+    branch, state, row_id = request.branch, request.state, request.row_id
+    snapshot_id = repo.new_id("snap", now)
+    while (earlier_snapshot := taken_before(repo, snapshot_id, branch, _LABEL)) is not None:
+        earlier = _restored_after(repo, request, earlier_snapshot)
+        if earlier is not None:
+            return RestoredOnce(earlier, earlier_snapshot, repeated=True)
+        snapshot_id = repo.new_id("snap", now)
+    if row_id is not None:
+        check_row(repo, branch, row_id, state)
+    snapshot_before = take(repo, snapshot_id, branch, _LABEL, now)
+    if row_id is None:
+        what = _name_of(request)
+        restored = restore_branch(repo, branch, state, what, snapshot_before.id)
+    else:
+        restored = restore_row(repo, branch, row_id, state, snapshot_before.id)
+    return RestoredOnce(
+        restored if restored.commit else _unchanged(snapshot_before), snapshot_before
+    )
+
+
+def _unchanged(snapshot_before: Snapshot) -> Restored:
+    return Restored(0, None, snapshot_before.created_at)
+
+
+def _name_of(request: RestoreRequest) -> str:
+    """Return what a request restores, as the message of its commit has it."""
+    return request.row_id or f"{request.branch.name} to {request.state_name}"
+
+
+def _restored_after(
+    repo: Repository, request: RestoreRequest, snapshot: Snapshot
+) -> Restored | None:
+    """Return what a request restored after its snapshot; None if its process died before."""
+    for commit in repo.history.log(request.branch.name):
+        if commit.meta.get("snapshot") == snapshot.id:
+            if commit.meta.get("restored") != _name_of(request):
+                raise reused(snapshot.id)
+            return Restored(int(str(commit.meta["rows"])), commit.id, commit.ts)
+        if commit.id == snapshot.commit:
+            break
+    tip = Ref(commit=snapshot.commit)
+    with repo.store.reading(tip) as reading:
+        if request.row_id is None:
+            has_difference = any(_writes_of_branch(repo, reading, tip, request.state).values())
+        else:
+            past_row, present_row = _both(repo, reading, request.row_id, request.state)
+            has_difference = past_row != present_row
+    return None if has_difference else _unchanged(snapshot)
 
 
 def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None:
@@ -41,38 +126,55 @@ def _unknown(row_id: str, branch: Branch) -> NotFound:
     )
 
 
-def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Restored:
+def restore_row(
+    repo: Repository, branch: Branch, row_id: str, state: Ref, snapshot_id: str | None = None
+) -> Restored:
     """Restore one row to its version in a past state, or remove it if that state lacks it.
 
     Raises:
         NotFound: the row is neither on the branch nor in the past state.
     """
     kind = kind_of(row_id)
-    with repo.store.reading(state) as past_reading:
-        past_row = None if kind not in MEMORIES else past_reading.get(kind, [row_id]).get(row_id)
     with repo.store.changing(branch.name) as work:
-        present_row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
+        past_row, present_row = _both(repo, work, row_id, state)
         if kind is None or (past_row is None and present_row is None):
             raise _unknown(row_id, branch)
-        return _commit_restore(
-            work, {kind.table: {row_id: past_row}}, 0 if past_row == present_row else 1, row_id
-        )
+        writes: Writes = {} if past_row == present_row else {kind.table: {row_id: past_row}}
+        return _commit_restore(work, writes, row_id, snapshot_id)
 
 
-def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> Restored:
+def _both(
+    repo: Repository, present: Reading, row_id: str, state: Ref
+) -> tuple[Row | None, Row | None]:
+    """Read a row of a past state and of the present one; None where it is missing."""
+    kind = kind_of(row_id)
+    if kind not in MEMORIES:
+        return None, None
+    with repo.store.reading(state) as past_reading:
+        past_row = past_reading.get(kind, [row_id]).get(row_id)
+    return past_row, present.get(kind, [row_id]).get(row_id)
+
+
+def restore_branch(
+    repo: Repository, branch: Branch, state: Ref, what: str, snapshot_id: str | None = None
+) -> Restored:
     """Restore every row of a branch to a past state; `what` names the state in the message.
 
     Edits are history and stay; held items are part of the state and go back with it.
     """
     with repo.store.changing(branch.name) as work:
-        if state.empty or state.commit is None:
-            writes = _from_rows(repo, work, state)
-        else:
-            changes = repo.history.changes(state.commit, Ref(branch=branch.name))
-            writes = _undo(changes, state.until)
-            if state.until is not None:
-                _without_later(writes, work, state.until)
-        return _commit_restore(work, writes, sum(map(len, writes.values())), what)
+        writes = _writes_of_branch(repo, work, Ref(branch=branch.name), state)
+        return _commit_restore(work, writes, what, snapshot_id)
+
+
+def _writes_of_branch(repo: Repository, reading: Reading, present: Ref, state: Ref) -> Writes:
+    """Return the writes that bring the present state of a branch, which is read, to a past one."""
+    if state.empty or state.commit is None:
+        return _from_rows(repo, reading, state)
+    writes = _undo(repo.history.changes(state.commit, present), state.until)
+    if state.until is not None:
+        _without_later(writes, reading, state.until)
+    return writes
 
 
 def _undo(changes: Changes, until: int | None) -> Writes:
@@ -90,21 +192,21 @@ def _undo(changes: Changes, until: int | None) -> Writes:
     return writes
 
 
-def _without_later(writes: Writes, work: Work, until: int) -> None:
+def _without_later(writes: Writes, present: Reading, until: int) -> None:
     """Add to the writes the removal of rows that were created after `until`."""
     for kind in (*MEMORIES, HELD):
-        for row in work.find(kind, Query(created_after=until)):
+        for row in present.find(kind, Query(created_after=until)):
             writes.setdefault(kind.table, {})[str(row["id"])] = None
 
 
-def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
+def _from_rows(repo: Repository, present: Reading, state: Ref) -> Writes:
     """Compare all rows with a past state that is no commit; return the writes that restore it."""
     kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
     writes: Writes = {}
     with repo.store.reading(state) as past_reading:
         for kind in kinds:
             past_row_by_id = {str(row["id"]): row for row in past_reading.find(kind, Query())}
-            present_row_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
+            present_row_by_id = {str(row["id"]): row for row in present.find(kind, Query())}
             past_row_of_changed = {
                 row_id: past_row_by_id.get(row_id)
                 for row_id in past_row_by_id.keys() | present_row_by_id.keys()
@@ -115,7 +217,8 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
     return writes
 
 
-def _commit_restore(work: Work, writes: Writes, count: int, what: str) -> Restored:
+def _commit_restore(work: Work, writes: Writes, what: str, snapshot_id: str | None) -> Restored:
+    count = sum(map(len, writes.values()))
     if not count:
         return Restored(0, None, work.now)
     for row_by_id in writes.values():
@@ -124,7 +227,8 @@ def _commit_restore(work: Work, writes: Writes, count: int, what: str) -> Restor
         )
         work.not_before(newest_time)
     work.apply(writes)
-    commit = work.commit(Message("restore", f"restore {what}: {count} rows"))
+    meta: dict[str, Json] = {"snapshot": snapshot_id, "restored": what, "rows": count}
+    commit = work.commit(Message("restore", f"restore {what}: {count} rows", meta=meta))
     return Restored(count, commit, work.now)
 
 

@@ -31,6 +31,7 @@ from day1.services.merges.planning import (
     rows_by_id,
     veils_of,
 )
+from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits
 
@@ -71,6 +72,8 @@ class Revert:
     """The branch's tip, which is the new commit if the revert made one."""
     pending: int
     done: bool = False
+    repeated: bool = False
+    """Whether an earlier call of the same request did it."""
 
     @property
     def count(self) -> int:
@@ -91,7 +94,7 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
         Refused: the commit is the store's first one.
     """
     branch = request.branch
-    undone_commit = _undone(repo, branch, request.undo)
+    undone_commit, _ = _undone(repo, branch, request.undo)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         plan, dependents = _plan(repo, branch, undone_commit, request.choices, reading)
         return Revert(undone_commit, plan, dependents, reading.tip, reading.pending.count)
@@ -100,8 +103,11 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
 def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
     """Undo a commit by a new commit, with a plan made under the branch's lock.
 
+    A repeated request does it once, and is answered by the plan as it was before.
+
     Raises:
         PlanChanged: `expect` is given and the plan has another digest.
+        RequestReused: the same request id undid another commit.
         BranchClosed: the branch was squashed, or is kept.
         BranchProtected: the branch is protected, and a choice sets a new value or deletes.
         as `preview`.
@@ -109,7 +115,12 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
     branch = refuse_closed(request.branch)
     if any(choice.take in OWN for choice in request.choices):
         refuse_protected(branch)
-    undone_commit = _undone(repo, branch, request.undo)
+    revert_id = repo.new_id("revert", 0) if repo.of_request else None
+    undone_commit, earlier = _undone(repo, branch, request.undo, revert_id)
+    if earlier is not None:
+        with repo.store.reading(Ref(commit=earlier.parents[0])) as before:
+            plan, dependents = _plan(repo, branch, undone_commit, request.choices, before)
+        return Revert(undone_commit, plan, dependents, earlier.id, 0, done=True, repeated=True)
     with repo.store.changing(branch.name) as work:
         plan, dependents = _plan(repo, branch, undone_commit, request.choices, work)
         check_digest(request.expect, plan)
@@ -120,21 +131,34 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
             return Revert(undone_commit, plan, dependents, work.tip, 0)
         work.apply(writes)
         commit_meta: dict[str, Json] = {"reverts": undone_commit.id, "by": origin.agent_id}
+        if revert_id is not None:
+            commit_meta["request"] = revert_id
         commit_line = f"revert {undone_commit.op} {undone_commit.id[:8]}: {_count(plan)} rows"
         commit = work.commit(Message("revert", commit_line, meta=commit_meta))
     return Revert(undone_commit, plan, dependents, commit, 0, done=True)
 
 
-def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
-    """Find a commit among a branch's first parents, by its id or the id of its merge."""
+def _undone(
+    repo: Repository, branch: Branch, name: str, revert_id: str | None = None
+) -> tuple[Commit, Commit | None]:
+    """Find a commit among a branch's first parents, by its id or the id of its merge.
+
+    Returns:
+        the commit, and the later one by which an earlier call with this `revert_id` undid it.
+    """
+    earlier = None
     for commit in repo.history.log(branch.name):
+        if revert_id is not None and commit.meta.get("request") == revert_id:
+            earlier = commit
         if name in {commit.id, commit.meta.get("id")}:
             if commit.op == "init" or not commit.parents:
                 raise Refused(
                     "The first commit made the store and holds nothing to undo: revert another.",
                     commit=commit.id,
                 )
-            return commit
+            if earlier is not None and earlier.meta.get("reverts") != commit.id:
+                raise reused(earlier.id)
+            return commit, earlier
     raise NotFound(
         f"{name} is not a commit of {branch.name!r} itself: `day1 log {branch.name}` lists its "
         "commits. To undo what a merge brought, revert the merge, or the commit on its own branch.",

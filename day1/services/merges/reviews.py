@@ -39,14 +39,14 @@ class Examined:
     """The preview without the review's decisions."""
     plan: MergePlan
     """The plan with the decisions that still apply."""
-    choices: tuple[Choice, ...]
-    """The decisions that still apply, as choices of the plan."""
-    stale: tuple[Decision, ...]
-    """Decisions about cells that changed since; they are kept but not applied."""
     rows: Mapping[str, PlanRow]
     """The rows that can be decided, by id, without the decisions applied."""
     held: Mapping[str, tuple[HeldItem, ...]]
     """Open held items of the target that came from this source, by row id."""
+    choices: tuple[Choice, ...] = ()
+    """The decisions that still apply, as choices of the plan."""
+    stale: tuple[Decision, ...] = ()
+    """Decisions about cells that changed since; they are kept but not applied."""
 
     @property
     def undecided(self) -> list[tuple[PlanRow, str]]:
@@ -159,20 +159,10 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
     reviewed_by_id |= {
         row_id: row_by_id[row_id] for row_id in held_by_row if row_id not in reviewed_by_id
     }
-    return _decided(
-        Examined(
-            review,
-            source,
-            target,
-            merge_preview,
-            merge_preview.plan,
-            (),
-            (),
-            reviewed_by_id,
-            held_by_row,
-        ),
-        review,
+    examined = Examined(
+        review, source, target, merge_preview, merge_preview.plan, reviewed_by_id, held_by_row
     )
+    return _decided(examined, review)
 
 
 def _decided(examined: Examined, review: Review) -> Examined:
@@ -373,13 +363,18 @@ def close_review(
 ) -> Review:
     """Close a review without merging; its decisions stay with it.
 
+    A review that the same agent closed for the same reason stays as it is.
+
     Raises:
-        Conflict: it is merged or closed already.
+        Conflict: it is merged, or was closed by another agent or for another reason.
     """
     with no_merge_meanwhile(repo, review):
-        current_review = check_open(find_review(repo, review.id))
+        current_review = find_review(repo, review.id)
+        present = (current_review.status, current_review.closed_by, current_review.reason)
+        if present == ("closed", by, reason):
+            return current_review
         closed_review = replace(
-            current_review, status="closed", closed_by=by, closed_at=now, reason=reason
+            check_open(current_review), status="closed", closed_by=by, closed_at=now, reason=reason
         )
         repo.ledger.put(closed_review)
     return closed_review

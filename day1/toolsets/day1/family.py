@@ -18,7 +18,6 @@ _LINES: Final = (
     "Wrong or outdated? {memory_update_fact}, {memory_supersede_fact}, {memory_retract_fact}.",
     "Before merging: {memory_branch_diff} shows what is new; {verify_merge_gate} what is doubted.",
     "No answer, or a retryable error? Call again with the same request_id: nothing is done twice.",
-    "{memory_restore} acts again: see first whether it did.",
     "{memory_merge_preview}: pass its digest to {memory_branch_merge} as `expect`.",
     "{memory_branch_merge} with strategy auto holds conflicts, and loses nothing.",
     "{memory_held} decides what was held; {memory_snapshot} and {memory_restore} undo.",

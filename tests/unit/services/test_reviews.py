@@ -223,11 +223,14 @@ def test_a_closed_review_keeps_its_decisions_and_takes_no_more(bench: Bench) -> 
     assert closed.closed_at == bench.now
     assert closed == again(bench, review)
     assert len(closed.decided) == 1
+    bench.now += 1
+    assert close_review(bench.repo, review, "cleo", "no need", bench.now) == closed
     for attempt in (
         lambda: give(bench, closed, "ours"),
         lambda: give(bench, review, "ours"),
         lambda: merged(bench, review),
-        lambda: close_review(bench.repo, review, None, None, bench.now),
+        lambda: close_review(bench.repo, review, None, "no need", bench.now),
+        lambda: close_review(bench.repo, review, "cleo", None, bench.now),
     ):
         with pytest.raises(Conflict):
             attempt()

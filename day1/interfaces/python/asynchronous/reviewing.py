@@ -126,10 +126,10 @@ class AsyncReview(AsyncHandle):
 
         Args:
             reason: why.
-            **signed: see `Signed`; `request_id` is without effect.
+            **signed: see `Signed`.
 
         Raises:
-            Conflict: it is not open, such as after an earlier call.
+            Conflict: it is not open, and not closed by the same agent for the same reason.
         """
         answer: ReviewState = await self._ask(
             "review_close", review_id=self.id, reason=reason, **signed

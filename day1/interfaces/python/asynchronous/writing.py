@@ -268,8 +268,7 @@ class AsyncWrites(AsyncEntryWrites):
             to: a time, or the id or label of a snapshot.
             row_id: the memory to bring back; None: the whole branch.
             confirm: the branch's name, to bring the whole branch back.
-            **signed: see `Signed`; `request_id` is without effect. Called again, it also undoes
-                what was written since: after a lost answer see `log` first.
+            **signed: see `Signed`.
 
         Raises:
             ConfirmationNeeded: the whole branch is meant and `confirm` is not its name.

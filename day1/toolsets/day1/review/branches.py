@@ -1,11 +1,14 @@
 """Tools that archive a branch, bring a retired one back, or delete one."""
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Response, Unrecognized, Written
+from day1.call.fields import Label, Read, Repeatable, Response, Written
 from day1.call.operation import Effect, Operation
-from day1.services.access.calls import active_or_none, branch_of
-from day1.services.branches.deleting import archive, delete, delete_taken
+from day1.model.rows.change import CommitId
+from day1.model.values.ids import short_hash
+from day1.services.access.calls import active_or_none, branch_of, repeatable
+from day1.services.branches.deleting import archive, delete, delete_taken, deleted_by
 from day1.services.branches.retiring import revive
+from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.shared.answers import state_of
 
 
@@ -72,12 +75,11 @@ def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
     )
 
 
-class BranchDelete(Unrecognized):
+class BranchDelete(Repeatable):
     """The arguments of `memory_branch_delete`.
 
     Attributes:
-        branch_name: The branch to delete; not main, not your active branch, not a protected one. A
-            second call deletes a new branch of that name, too.
+        branch_name: The branch to delete; not main, not your active branch, not a protected one.
         force: Delete it even if no other branch has all of its memories.
     """
 
@@ -96,15 +98,25 @@ class BranchDeleted(Response):
 
 def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     """Delete a branch whose memories another branch has; force deletes any."""
+    deletion = None
+    if request.request_id is not None:
+        request_key = repeatable(ctx, request).new_id("deletion", 0)
+        deletion = short_hash(request_key, request.branch_name)
+        last_commit = deleted_by(ctx.repo, deletion)
+        if last_commit is not None:
+            return _deleted(request.branch_name, last_commit, BY_REQUEST)
     branch = branch_of(ctx, request.branch_name)
     delete_branch = delete if request.force else delete_taken
-    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock())
-    last_commit = str(deleted_branch.retired_tip)
+    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), deletion)
+    return _deleted(branch.name, str(deleted_branch.retired_tip))
+
+
+def _deleted(branch_name: str, last_commit: CommitId, *notes: str) -> BranchDeleted:
     return BranchDeleted(
-        branch_name=deleted_branch.name,
+        branch_name=branch_name,
         deleted=True,
         commit=last_commit,
-        written=Written(branch=deleted_branch.name, commit=last_commit),
+        written=Written(branch=branch_name, commit=last_commit, notes=list(notes)),
     )
 
 

@@ -5,18 +5,19 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Response, Unrecognized, WriteRequest, Written
+from day1.call.fields import Label, OnBranch, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
 from day1.model.values.instant import parse, show
-from day1.services.access.calls import writable
-from day1.services.branches.snapshots import find_snapshot, snapshot
-from day1.services.history.restoring import check_row, restore_branch, restore_row
+from day1.services.access.calls import repeatable, writable
+from day1.services.branches.snapshots import find_snapshot
+from day1.services.history import restoring
+from day1.services.repository.idempotency import BY_REQUEST
 
 
-class Restore(Unrecognized, WriteRequest):
+class Restore(WriteRequest):
     """The arguments of `memory_restore`.
 
     Attributes:
@@ -50,21 +51,17 @@ def restore(ctx: Context, request: Restore) -> Restored:
             "taken before.",
             confirm=branch.name,
         )
-    if request.id is not None:
-        check_row(ctx.repo, branch, request.id, past_ref)
-    snapshot_before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
-    if request.id is None:
-        restore_result = restore_branch(
-            ctx.repo, branch, past_ref, f"{branch.name} to {request.to}"
-        )
-    else:
-        restore_result = restore_row(ctx.repo, branch, request.id, past_ref)
-    notes = [] if restore_result.commit else ["It was in that state already."]
-    branch_tip = restore_result.commit or snapshot_before.commit
+    restore_request = restoring.RestoreRequest(branch, past_ref, request.to, request.id)
+    repo = repeatable(ctx, request, branch)
+    result = restoring.restore(repo, restore_request, ctx.clock())
+    notes = [] if result.restored.commit else ["It was in that state already."]
+    if result.repeated:
+        notes.append(BY_REQUEST)
+    branch_tip = result.restored.commit or result.snapshot_before.commit
     return Restored(
-        restored_rows=restore_result.rows,
-        snapshot_before=snapshot_before.id,
-        restored_at=show(restore_result.at),
+        restored_rows=result.restored.rows,
+        snapshot_before=result.snapshot_before.id,
+        restored_at=show(result.restored.at),
         written=Written(branch=branch.name, commit=branch_tip, notes=notes),
     )
 

@@ -8,9 +8,10 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.model.merge.row_merge import PlanRow
-from day1.services.access.calls import branch_of, note_token, origin_of
+from day1.services.access.calls import branch_of, note_token, origin_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
+from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.repository.repository import Repository
 from day1.toolsets.shared.choices import Choices
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of, summary
@@ -77,12 +78,15 @@ def undo(ctx: Context, request: Undo) -> Undone:
     branch = branch_of(ctx, request.branch)
     note_token(ctx, branch)
     revert_request = RevertRequest(branch, request.commit, choices, request.expect)
-    revert_result = revert(ctx.repo, revert_request, origin_of(ctx, request, branch))
+    repo = repeatable(ctx, request, branch)
+    revert_result = revert(repo, revert_request, origin_of(ctx, request, branch))
     notes = (
         _notes(ctx, revert_result)
         if revert_result.done
         else ["Nothing was undone: all of it stays."]
     )
+    if revert_result.repeated:
+        notes.append(BY_REQUEST)
     written_state = Written(branch=branch.name, commit=revert_result.tip, notes=notes)
     return _answer(ctx, revert_result, None, written_state)
 

@@ -13,7 +13,6 @@ from day1.call.fields import (
     Request,
     Response,
     Text,
-    Unrecognized,
     WriteRequest,
     Written,
 )
@@ -299,7 +298,7 @@ def _merged(
     )
 
 
-class ReviewClose(Unrecognized, WriteRequest):
+class ReviewClose(WriteRequest):
     """The arguments of `review_close`.
 
     Attributes:
@@ -325,5 +324,5 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("review_show", review_show, Effect.READ),
     Operation("review_decide", review_decide, Effect.WRITE, asks=True),
     Operation("review_merge", review_merge, Effect.WRITE, scope="merge", asks=True),
-    Operation("review_close", review_close, Effect.WRITE),
+    Operation("review_close", review_close, Effect.WRITE, idempotent=True),
 )
