@@ -17,6 +17,7 @@ from day1.model.rows.change import Commit, Ref
 from day1.model.rows.kind import FACT
 from day1.services.access.caller import Caller
 from day1.services.access.scoped import ScopedHistory, scoped
+from day1.services.branches.deleting import delete, deleted_by
 from day1.services.branches.forking import create
 from day1.services.branches.lookup import find
 from day1.services.branches.snapshots import snapshot
@@ -105,6 +106,18 @@ def test_lists_leave_hidden_branches_out(store: OpenStore, repo: Repository) -> 
     assert limited.ledger.record(Branch, mine.id) == mine
     with limited.store.reading(Ref(commit=str(mine.fork_commit))) as reading:
         assert reading.count(FACT) == 0
+
+
+def test_a_limited_caller_sees_that_a_request_of_theirs_deleted_a_branch(
+    store: OpenStore, repo: Repository
+) -> None:
+    mine = create(repo, "mine/a", find(repo, MAIN), 1)
+    call(store, "memory_write_fact", fact_text="Of mine alone.", branch="mine/a")
+    access = Access("token", "admin", ("mine/*",))
+    deleted = delete(scoped(repo, access), mine, None, 2, "mine")
+    limited = scoped(repo, access)
+    assert deleted_by(limited, "mine") == deleted.retired_tip
+    assert deleted.retired_tip not in limited.history.tags().values()
 
 
 def test_what_a_branch_had_from_the_start_is_its_own(store: OpenStore) -> None:

@@ -114,6 +114,7 @@ HISTORY: dict[str, Way] = {
     "drop": lambda s: s.limited.history.drop(MAIN),
     "tag": lambda s: s.limited.history.tag("mine", s.tip),
     "tags": lambda s: "hidden" in s.limited.history.tags(),
+    "tag_ending": lambda s: False,  # it is asked for with the id of a request of the same token
     "commit": lambda s: s.limited.history.commit(s.tip),
     "log": lambda s: list(s.limited.history.log(MAIN)),
     "graph": lambda s: s.limited.history.graph([s.tip]),

@@ -145,12 +145,13 @@ def kept_tip(repo: Repository, branch_id: str) -> CommitId | None:
 
 def deleted_by(repo: Repository, deletion: str) -> CommitId | None:
     """Return the last commit of the branch that a request deleted; None if it deleted none."""
-    for tag, commit in repo.history.tags().items():
-        if tag.endswith(f".{deletion}"):
-            branch_id = tag.removeprefix(_PREFIX).partition(".")[0]
-            if repo.ledger.record(Branch, branch_id) is None:  # else its process died before
-                return commit
-    return None
+    tag = repo.history.tag_ending(f".{deletion}")
+    if tag is None:
+        return None
+    name, commit = tag
+    branch_id = name.removeprefix(_PREFIX).partition(".")[0]
+    is_gone = repo.ledger.record(Branch, branch_id) is None  # else its process died before
+    return commit if is_gone else None
 
 
 def refuse_loss(branch: Branch) -> Branch:
