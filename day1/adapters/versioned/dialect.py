@@ -62,6 +62,27 @@ class Dialect(Protocol):
         else:
             known[commit] = self.read(connection, commit)
 
+    def add_past(
+        self,
+        connection: Connection,
+        start: CommitId,
+        known: MutableMapping[CommitId, Commit],
+        found: MutableMapping[CommitId, Commit],
+    ) -> None:
+        """Add to `found` a commit and all before it; only what is not in `known` is read.
+
+        A commit that is in `found` was added with all before it, so it is not visited again.
+        """
+        commits_to_visit, read_count = [start], 0
+        while commits_to_visit:
+            commit_id = commits_to_visit.pop()
+            if commit_id not in found:
+                if commit_id not in known:
+                    self.read_further(connection, commit_id, known, read_count)
+                    read_count += 1
+                found[commit_id] = known[commit_id]
+                commits_to_visit += found[commit_id].parents
+
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
         """Return the merge base of two commits."""
 

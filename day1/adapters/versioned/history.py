@@ -123,12 +123,10 @@ class SqlHistory(History):
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        commit_by_id = self._remembered()
+        graph_commits: dict[CommitId, Commit] = {}
         with self._connections.fresh() as connection:
-            graph_commits: dict[CommitId, Commit] = {}
             for start in starts:
-                for commit_id in self._dialect.read_all(connection, start, commit_by_id):
-                    graph_commits.setdefault(commit_id, commit_by_id[commit_id])
+                self._dialect.add_past(connection, start, self._remembered(), graph_commits)
         return children_first(graph_commits)
 
     @override

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Final, Literal
 
 from day1.errors import Json
@@ -153,15 +154,18 @@ def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:
         for parent_id in commit.parents:
             if parent_id in unsorted_child_counts:
                 unsorted_child_counts[parent_id] += 1
-    ready_commits = [c for c in commits.values() if unsorted_child_counts[c.id] == 0]
+    newest_first = sorted(commits.values(), key=lambda c: (c.ts, c.id), reverse=True)
+    place_by_id = {commit.id: place for place, commit in enumerate(newest_first)}
+    ready_places = [
+        place for place, commit in enumerate(newest_first) if unsorted_child_counts[commit.id] == 0
+    ]  # a heap, since it is sorted
     ordered_commits: list[Commit] = []
-    while ready_commits:
-        ready_commits.sort(key=lambda c: (c.ts, c.id))
-        commit = ready_commits.pop()
+    while ready_places:
+        commit = newest_first[heappop(ready_places)]
         ordered_commits.append(commit)
         for parent_id in commit.parents:
             if parent_id in unsorted_child_counts:
                 unsorted_child_counts[parent_id] -= 1
                 if unsorted_child_counts[parent_id] == 0:
-                    ready_commits.append(commits[parent_id])
+                    heappush(ready_places, place_by_id[parent_id])
     return ordered_commits
