@@ -1,11 +1,11 @@
 """Retiring branches: delete the ref, so that refs stay few, and keep record and commits."""
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
+from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import CommitId
 from day1.services.branches.deleting import keep, leaving, refuse_loss
 from day1.services.branches.lookup import find_again
@@ -25,33 +25,36 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     name = refuse_loss(branch).name
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
-    with repo.ledger.open_intent(RETIRE, RetireIntent(name), now, (name, _RETIRING)):
+    with repo.ledger.open_intent(RETIRE, RetireIntent(name), now, (name,)):
         repo.point("retire.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
             repo.point("retire.marked")
-            if not _reached_elsewhere(repo, name, tip):
+            if not _reached_elsewhere(repo, branch, tip):
                 keep(repo, branch.id, tip)
             repo.history.drop(name)
             repo.point("retire.after_engine")
     return retired_branch
 
 
-_RETIRING: Final = "/retiring"
-"""A name that no branch has. Only one branch is retired at a time: of two with the same commits
-each would be the other's reason to go without a tag."""
+def _reached_elsewhere(repo: Repository, branch: Branch, tip: CommitId) -> bool:
+    """Whether the branch's parent, or one that it was merged into, has its last commit.
 
+    If so, no tag is needed to keep the commit. Another branch may have it too, but to see that the
+    whole graph would have to be read, and a tag costs as much as the ref that goes.
 
-def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
-    """Whether another branch has a commit; if so, no tag is needed to keep the commit.
-
-    A branch that the ledger lacks does not count: its fork may be withdrawn.
+    A branch that the ledger lacks does not count: its fork may be withdrawn. Neither does one that
+    is marked as retired: it may go because this branch has its commits.
     """
-    recorded_names = {branch.name for branch in repo.ledger.branches()} - {name}
+    merges = repo.ledger.records(MergeRecord, source_id=branch.id)
+    others = {branch.parent_id, *(m.target_id for m in merges if m.source_commit == tip)}
     tip_by_branch = repo.history.branches()
-    other_tips = [
-        commit for other_name, commit in tip_by_branch.items() if other_name in recorded_names
-    ]
-    return any(commit.id == tip for commit in repo.history.graph(other_tips))
+    for other_id in others:
+        other = None if other_id is None else repo.ledger.record(Branch, other_id)
+        if other is not None and other.retired_tip is None and other.name in tip_by_branch:
+            other_tip = tip_by_branch[other.name]
+            if repo.history.merge_base(other_tip, tip) == tip:
+                return True
+    return False
 
 
 def revive(repo: Repository, branch: Branch, now: int) -> Branch:
