@@ -77,14 +77,14 @@ def reviews(
     repo: Repository, status: ReviewStatus | None = "open", branch: Branch | None = None
 ) -> list[Review]:
     """List reviews, newest first, by status and by a branch that is their source or target."""
-    branch_id = None if branch is None else branch.id
     status_filter = {} if status is None else {"status": str(status)}
-    reviews_newest_first = reversed(repo.ledger.records(Review, **status_filter))
-    return [
-        review
-        for review in reviews_newest_first
-        if branch_id in {None, review.source_id, review.target_id}
+    if branch is None:
+        return repo.ledger.records(Review, **status_filter)[::-1]
+    of_branch = [
+        *repo.ledger.records(Review, source_id=branch.id, **status_filter),
+        *repo.ledger.records(Review, target_id=branch.id, **status_filter),
     ]
+    return sorted(of_branch, key=lambda review: (review.created_at, review.id), reverse=True)
 
 
 def open_review(
