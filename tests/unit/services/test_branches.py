@@ -26,8 +26,9 @@ from day1.services.branches import (
     tree,
 )
 from day1.services.branches.desks import write_desk
+from day1.services.merges import merging, planning
 from day1.services.repository.repository import Repository
-from tests.unit.services.conftest import Bench
+from tests.unit.services.conftest import ADA, Bench
 
 
 class Died(BaseException):
@@ -270,6 +271,35 @@ def test_a_branch_without_memories_of_its_own_is_deleted(bench: Bench) -> None:
     bench.fork("side")
     deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now)
     assert "side" not in bench.repo.history.branches()
+
+
+def merge_side(bench: Bench) -> None:
+    request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
+    merging.merge(bench.repo, request, ADA, bench.now)
+
+
+@pytest.mark.parametrize("has_tag", [False, True])
+@pytest.mark.parametrize("before", ["nothing was written", "it was merged"])
+def test_a_retired_branch_has_a_tag_if_neither_parent_nor_target_has_its_commits(
+    bench: Bench, before: str, has_tag: bool
+) -> None:
+    bench.fork("parent")
+    side = bench.fork("side", "parent")
+    if before == "it was merged":
+        bench.add("fact_a", "a", "side")
+        merge_side(bench)
+    if has_tag:
+        bench.add("fact_b", "b", "side")
+    tip = str(retiring.retire(bench.repo, side, bench.now).retired_tip)
+    assert bench.repo.history.tags() == ({f"keep/{side.id}.{tip[:8]}": tip} if has_tag else {})
+
+
+def test_a_branch_that_is_marked_as_retired_is_no_reason_to_go_without_a_tag(bench: Bench) -> None:
+    bench.fork("parent")
+    side = bench.fork("side", "parent")
+    notes.mark(bench.repo, bench.branch("parent"), retired_tip=side.fork_commit)
+    retiring.retire(bench.repo, side, bench.now)
+    assert [*bench.repo.history.tags().values()] == [side.fork_commit]
 
 
 def test_forks_under_one_name_get_numbers(bench: Bench) -> None:
