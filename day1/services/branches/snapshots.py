@@ -52,9 +52,12 @@ def find_snapshot(repo: Repository, name: str) -> Snapshot:
     Raises:
         NotFound: no snapshot has this id or label.
     """
-    for snapshot_record in reversed(repo.ledger.records(Snapshot)):
-        if name in {snapshot_record.id, snapshot_record.label}:
-            return snapshot_record
+    snapshot_of_id = repo.ledger.record(Snapshot, name)
+    if snapshot_of_id is not None:
+        return snapshot_of_id
+    labelled_snapshots = repo.ledger.records(Snapshot, label=name)
+    if labelled_snapshots:
+        return labelled_snapshots[-1]
     raise NotFound(
         f"There is no snapshot {name!r}.",
         Advice("{memory_snapshot_list} lists the snapshots."),
