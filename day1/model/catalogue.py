@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from day1.model.access.lease import HeldLease
 from day1.model.access.tokens import SignIn, Token
-from day1.model.branches.branch import Branch
+from day1.model.branches.branch import Branch, DeletedBranch
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.jobs.job import Job
 from day1.model.jobs.schedule import Schedule
@@ -22,7 +22,7 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.redaction.redaction import Redaction
 
 RECORDS: Final[tuple[type[Any], ...]] = (
-    *(Branch, Session, Snapshot, MergeRecord, Task, TaskAgent, Objective),
+    *(Branch, DeletedBranch, Session, Snapshot, MergeRecord, Task, TaskAgent, Objective),
     *(Template, Handoff, Bundle, Token, SignIn, Intent, Review, Redaction),
     *(ProtectionChange, CopyMark, Rating, Desk, HeldLease, Job, Schedule, EvalRun),
 )

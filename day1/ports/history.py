@@ -38,12 +38,6 @@ class History(Protocol):
     def tags(self) -> dict[str, CommitId]:
         """Return the commit of every tag, by its name."""
 
-    def tag_ending(self, ending: str) -> tuple[str, CommitId] | None:
-        """Find a tag by how its name ends; return its name and commit, None if there is none.
-
-        Whoever knows the ending may see the commit: it is the id of their own request.
-        """
-
     def commit(self, commit: CommitId) -> Commit:
         """Return a commit; a known one is not read again, so it may be deleted by now.
 

@@ -343,9 +343,6 @@ class MemoryHistory:
     def tags(self) -> dict[str, CommitId]:
         return dict(self._store.tags)
 
-    def tag_ending(self, ending: str) -> tuple[str, CommitId] | None:
-        return next((tag for tag in self._store.tags.items() if tag[0].endswith(ending)), None)
-
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         at: CommitId | None = self._store.tips.get(start, start)
         while at is not None:

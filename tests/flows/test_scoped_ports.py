@@ -18,7 +18,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.access.lease import HeldLease
 from day1.model.access.permissions import Access
 from day1.model.access.tokens import SignIn, Token
-from day1.model.branches.branch import MAIN, Branch
+from day1.model.branches.branch import MAIN, Branch, DeletedBranch
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.catalogue import RECORDS
 from day1.model.jobs.job import Job
@@ -114,7 +114,6 @@ HISTORY: dict[str, Way] = {
     "drop": lambda s: s.limited.history.drop(MAIN),
     "tag": lambda s: s.limited.history.tag("mine", s.tip),
     "tags": lambda s: "hidden" in s.limited.history.tags(),
-    "tag_ending": lambda s: False,  # it is asked for with the id of a request of the same token
     "commit": lambda s: s.limited.history.commit(s.tip),
     "log": lambda s: list(s.limited.history.log(MAIN)),
     "graph": lambda s: s.limited.history.graph([s.tip]),
@@ -228,6 +227,7 @@ def about(scene: Scene) -> list[Any]:
         scene.main,
         Session("1", main, None, None, None, 1),
         Snapshot("1", None, main, tip, 1),
+        DeletedBranch("1", MAIN, tip, 1),
         Task("1", "t", None, None, (), main, None, 1),
         TaskAgent("1", scene.task, "ann", None, (), main, 1),
         Objective("1", scene.task, 0, "x", None, "pending", None, None, None, None, 1, 1),

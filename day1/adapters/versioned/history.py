@@ -83,10 +83,6 @@ class SqlHistory(History):
             return self._dialect.tags(connection)
 
     @override
-    def tag_ending(self, ending: str) -> tuple[str, CommitId] | None:
-        return next((tag for tag in self.tags().items() if tag[0].endswith(ending)), None)
-
-    @override
     def dirty_branches(self) -> set[str]:
         with self._connections.fresh() as connection:
             return self._dialect.dirty(connection)

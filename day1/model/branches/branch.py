@@ -79,3 +79,20 @@ class Branch:
             **({"tiers": list(self.rules)} if self.tiers else {}),
             **({"began_at": show(self.began_at)} if self.began_at is not None else {}),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedBranch:
+    """The ledger's record of a branch that was deleted."""
+
+    KIND: ClassVar = RecordKind("deleted_branches", ("request",), branch_names=("name",))
+
+    id: str
+    """That of the branch."""
+    name: str
+    tip: CommitId
+    """The last commit; it stays, by a tag or since another branch has it."""
+    created_at: int
+    """The time of the deletion."""
+    request: str | None = None
+    """The id of the request that deleted the branch."""

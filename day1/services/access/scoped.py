@@ -154,10 +154,6 @@ class ScopedHistory(History):
             name: commit for name, commit in self._history.tags().items() if self.reaches(commit)
         }
 
-    def tag_ending(self, ending: str) -> tuple[str, CommitId] | None:
-        """Find a tag by how its name ends, also of commits that no visible branch has any more."""
-        return self._history.tag_ending(ending)
-
     def commit(self, commit: CommitId) -> Commit:
         """Read a visible commit."""
         self.check(commit)

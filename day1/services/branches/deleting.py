@@ -1,23 +1,19 @@
-"""Archiving and deleting branches; tags that keep their commits."""
+"""Archiving and deleting branches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
-from typing import Final
 
 from day1.errors import Advice, BranchProtected, Json, Refused, Step
-from day1.model.branches.branch import MAIN, Branch
+from day1.model.branches.branch import MAIN, Branch, DeletedBranch
 from day1.model.records.intent import IntentKind
+from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import CommitId, Ref
 from day1.services.branches.desks import forget_branch
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import states
 from day1.services.repository.repository import Repository
-
-_PREFIX: Final = "keep/"
-"""The beginning of the names of tags that keep commits of branches whose refs are gone."""
 
 
 def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branch:
@@ -32,11 +28,11 @@ def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branc
 
 
 def delete(
-    repo: Repository, branch: Branch, current: str | None, now: int, deletion: str | None = None
+    repo: Repository, branch: Branch, current: str | None, now: int, request: str | None = None
 ) -> Branch:
     """Delete a branch and its desks; a tag keeps the commits that only it reached.
 
-    With the id of a request as `deletion`, `deleted_by` tells that the request deleted it.
+    `request` is the id of the request that deletes it: `deleted_by` finds the branch by it.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -45,21 +41,21 @@ def delete(
         StoreBusy: writers held the branch for longer than the limit; it stays.
     """
     name = _refuse_deletion(branch, current).name
-    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now, (name,)):
+    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name, request), now, (name,)):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
-            keep(repo, branch.id, tip, deletion)
+            keep(repo, branch, tip)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
         with repo.ledger.ending():
-            forget_branch(repo, branch.id)
+            _record_deletion(repo, retired_branch, now, request)
         repo.point("delete.after_ledger")
     return retired_branch
 
 
 def delete_taken(
-    repo: Repository, branch: Branch, current: str | None, now: int, deletion: str | None = None
+    repo: Repository, branch: Branch, current: str | None, now: int, request: str | None = None
 ) -> Branch:
     """Delete a branch, as `delete`, if another branch has all of its memories.
 
@@ -79,7 +75,7 @@ def delete_taken(
             ),
             branch=name,
         )
-    return delete(repo, branch, current, now, deletion)
+    return delete(repo, branch, current, now, request)
 
 
 def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
@@ -117,41 +113,47 @@ def is_taken(repo: Repository, branch: Branch) -> bool:
     )
 
 
-def keep(repo: Repository, branch_id: str, tip: CommitId, deletion: str | None = None) -> None:
-    """Tag the last commit of a branch; `deletion` is the id of the request that deletes it.
+def keep(repo: Repository, branch: Branch, tip: CommitId) -> None:
+    """Tag the last commit of a branch whose ref goes, if no other branch is known to have it.
 
-    A branch may leave several times, further on each time: so the commit is in the tag's name.
+    The name of the tag has the commit, as a branch may leave several times, further on each time.
     """
-    parts = (f"{_PREFIX}{branch_id}", tip[:8], deletion)
-    repo.history.tag(".".join(part for part in parts if part is not None), tip)
+    if not _is_reached_elsewhere(repo, branch, tip):
+        repo.history.tag(f"keep/{branch.id}.{tip[:8]}", tip)
 
 
-def kept_tip(repo: Repository, branch_id: str) -> CommitId | None:
-    """Return the last commit of a branch that a tag keeps; None if no tag keeps any."""
-    name = f"{_PREFIX}{branch_id}"  # the whole name of a tag that an earlier version made
-    commits = {
-        commit
-        for tag, commit in repo.history.tags().items()
-        if tag == name or tag.startswith(f"{name}.")
-    }
-    if not commits:
-        return None
+def _is_reached_elsewhere(repo: Repository, branch: Branch, tip: CommitId) -> bool:
+    """Whether the branch's parent, or one that it was merged into, has its last commit.
 
-    def later(first: CommitId, second: CommitId) -> CommitId:
-        return second if repo.history.merge_base(first, second) == first else first
+    Another branch may have it too, but to see that the whole graph would have to be read, and a tag
+    costs as much as the ref that goes.
 
-    return reduce(later, commits)
+    A branch that the ledger lacks does not count: its fork may be withdrawn. Neither does one that
+    is marked as retired: it may go because this branch has its commits.
+    """
+    merges = repo.ledger.records(MergeRecord, source_id=branch.id)
+    others = {branch.parent_id, *(m.target_id for m in merges if m.source_commit == tip)}
+    tip_by_branch = repo.history.branches()
+    for other_id in others:
+        other = None if other_id is None else repo.ledger.record(Branch, other_id)
+        if other is not None and other.retired_tip is None and other.name in tip_by_branch:
+            other_tip = tip_by_branch[other.name]
+            if repo.history.merge_base(other_tip, tip) == tip:
+                return True
+    return False
 
 
-def deleted_by(repo: Repository, deletion: str) -> CommitId | None:
-    """Return the last commit of the branch that a request deleted; None if it deleted none."""
-    tag = repo.history.tag_ending(f".{deletion}")
-    if tag is None:
-        return None
-    name, commit = tag
-    branch_id = name.removeprefix(_PREFIX).partition(".")[0]
-    is_gone = repo.ledger.record(Branch, branch_id) is None  # else its process died before
-    return commit if is_gone else None
+def deleted_by(repo: Repository, request: str) -> DeletedBranch | None:
+    """Find the record of the branch that a request deleted; None if it deleted none."""
+    return next(iter(repo.ledger.records(DeletedBranch, request=request)), None)
+
+
+def last_commit_of(repo: Repository, branch_id: str) -> CommitId | None:
+    """Return the last commit of a deleted branch; None if it is unknown."""
+    deleted_branch = repo.ledger.record(DeletedBranch, branch_id)
+    if deleted_branch is None:  # an earlier version deleted it, and named its tag by its id alone
+        return repo.history.tags().get(f"keep/{branch_id}")
+    return deleted_branch.tip
 
 
 def refuse_loss(branch: Branch) -> Branch:
@@ -203,14 +205,25 @@ class DeleteIntent:
 
     id: str
     name: str
+    request: str | None = None
 
 
 def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
     """Finish a deletion: remove records if the ref is gone, else keep the branch."""
     if intent.name in repo.history.branches():
         unmark_retired(repo, intent.name)
-    else:
-        forget_branch(repo, intent.id)
+        return
+    branch = repo.ledger.record(Branch, intent.id)
+    if branch is not None:
+        _record_deletion(repo, branch, repo.clock(), intent.request)
+
+
+def _record_deletion(repo: Repository, branch: Branch, now: int, request: str | None) -> None:
+    """Replace the record of a branch, which is marked as retired, by that of its deletion."""
+    tip = str(branch.retired_tip)
+    with repo.ledger.transaction():
+        repo.ledger.put(DeletedBranch(branch.id, branch.name, tip, now, request))
+        forget_branch(repo, branch.id)
 
 
 DELETE = IntentKind("delete", DeleteIntent, _finish_delete)

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
-from day1.model.records.merge_record import MergeRecord
-from day1.model.rows.change import CommitId
 from day1.services.branches.deleting import keep, leaving, refuse_loss
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import unmark_retired
@@ -29,32 +27,10 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
         repo.point("retire.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
             repo.point("retire.marked")
-            if not _reached_elsewhere(repo, branch, tip):
-                keep(repo, branch.id, tip)
+            keep(repo, branch, tip)
             repo.history.drop(name)
             repo.point("retire.after_engine")
     return retired_branch
-
-
-def _reached_elsewhere(repo: Repository, branch: Branch, tip: CommitId) -> bool:
-    """Whether the branch's parent, or one that it was merged into, has its last commit.
-
-    If so, no tag is needed to keep the commit. Another branch may have it too, but to see that the
-    whole graph would have to be read, and a tag costs as much as the ref that goes.
-
-    A branch that the ledger lacks does not count: its fork may be withdrawn. Neither does one that
-    is marked as retired: it may go because this branch has its commits.
-    """
-    merges = repo.ledger.records(MergeRecord, source_id=branch.id)
-    others = {branch.parent_id, *(m.target_id for m in merges if m.source_commit == tip)}
-    tip_by_branch = repo.history.branches()
-    for other_id in others:
-        other = None if other_id is None else repo.ledger.record(Branch, other_id)
-        if other is not None and other.retired_tip is None and other.name in tip_by_branch:
-            other_tip = tip_by_branch[other.name]
-            if repo.history.merge_base(other_tip, tip) == tip:
-                return True
-    return False
 
 
 def revive(repo: Repository, branch: Branch, now: int) -> Branch:

@@ -15,7 +15,7 @@ from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Commit, CommitId, Ref
 from day1.model.rows.kind import EDIT
-from day1.services.branches.deleting import kept_tip
+from day1.services.branches.deleting import last_commit_of
 from day1.services.repository.repository import Repository
 
 
@@ -72,7 +72,7 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
     """Find the last commit of a branch, even a retired or deleted one; None if it is unknown."""
     branch = repo.ledger.record(Branch, branch_id)
     if branch is None:
-        return kept_tip(repo, branch_id)
+        return last_commit_of(repo, branch_id)
     return branch.retired_tip or refs.get(branch.name)
 
 

@@ -1,5 +1,6 @@
 """A repository in memory for every test, with a clock that stands still until it is moved."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -18,6 +19,20 @@ from tests.fakes.memory_ledger import MemoryLedger
 from tests.fakes.memory_store import MemoryStore
 
 ADA = Origin("ada")
+
+
+class Died(BaseException):
+    """As good as a kill: no service catches it."""
+
+
+def dying_at(repo: Repository, point: str) -> Repository:
+    """The repository as a process has it that dies at a point."""
+
+    def at(name: str) -> None:
+        if name == point:
+            raise Died
+
+    return replace(repo, point=at)
 
 
 class Bench:

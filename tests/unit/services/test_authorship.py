@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from day1.model.branches.branch import MAIN
+from day1.model.branches.branch import MAIN, DeletedBranch
 from day1.model.merge.row_merge import Take
 from day1.model.merge.tiers import Judged
 from day1.model.records.review import Approval, Decision, Review
@@ -227,6 +227,8 @@ def test_rows_copied_from_a_branch_of_which_nothing_is_known_count_as_brought(
         deleting.delete(bench.repo, bench.branch("helper"), MAIN, bench.now)
     if gone == "lost":
         bench.store.tags.clear()
+        deleted = bench.repo.ledger.records(DeletedBranch)
+        bench.repo.ledger.remove(DeletedBranch, *(branch.id for branch in deleted))
     write(bench, "fact_a")
     assert brought(bench.repo, bench.branch(SIDE), bench.branch()) == rows
 

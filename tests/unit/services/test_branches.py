@@ -26,21 +26,8 @@ from day1.services.branches import (
     tree,
 )
 from day1.services.branches.desks import write_desk
-from day1.services.merges import merging, planning
 from day1.services.repository.repository import Repository
-from tests.unit.services.conftest import ADA, Bench
-
-
-class Died(BaseException):
-    """As good as a kill: no service catches it."""
-
-
-def dying_at(repo: Repository, point: str) -> Repository:
-    def at(name: str) -> None:
-        if name == point:
-            raise Died
-
-    return replace(repo, point=at)
+from tests.unit.services.conftest import Bench, Died, dying_at
 
 
 def test_a_fork_has_the_pending_rows_of_its_parent(bench: Bench) -> None:
@@ -93,48 +80,6 @@ def test_noting_one_thing_keeps_the_others(bench: Bench) -> None:
     notes.mark(bench.repo, bench.branch("side"), purpose="tea", tags=("a",))
     noted = notes.mark(bench.repo, bench.branch("side"), owner="ada", purpose=None)
     assert (noted.purpose, noted.owner, noted.tags) == ("tea", "ada", ("a",))
-
-
-def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
-    side = bench.fork("side")
-    bench.add("fact_a", "a", "side")
-    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
-    assert "side" not in bench.repo.history.branches()
-    kept = deleting.kept_tip(bench.repo, side.id)
-    assert kept is not None
-    assert bench.repo.history.log(kept)
-    assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
-
-
-def test_a_branch_that_outlived_a_deletion_is_kept_further_on(bench: Bench) -> None:
-    side = bench.fork("side")
-    with pytest.raises(Died):
-        deleting.delete(dying_at(bench.repo, "delete.after_keep"), side, MAIN, bench.now)
-    bench.repo.ledger.recover_orphans()
-    bench.add("fact_a", "a", "side")
-    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
-    kept = deleting.kept_tip(bench.repo, side.id)
-    assert kept is not None
-    assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
-
-
-def test_the_tag_of_an_earlier_version_keeps_a_branch(bench: Bench) -> None:
-    side, tip = bench.fork("side"), bench.store.tips[MAIN]
-    assert deleting.kept_tip(bench.repo, side.id) is None
-    bench.repo.history.tag(f"keep/{side.id}", tip)
-    bench.repo.history.tag(f"keep/{side.id}0", bench.store.tips["side"])
-    assert deleting.kept_tip(bench.repo, side.id) == tip
-
-
-def test_a_deletion_is_known_once_the_branch_is_gone(bench: Bench) -> None:
-    side, tip = bench.fork("side"), bench.store.tips[MAIN]
-    with pytest.raises(Died):
-        deleting.delete(dying_at(bench.repo, "delete.after_keep"), side, MAIN, bench.now, "first")
-    bench.repo.ledger.recover_orphans()
-    assert deleting.deleted_by(bench.repo, "first") is None
-    deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
-    assert deleting.deleted_by(bench.repo, "first") == tip
-    assert deleting.deleted_by(bench.repo, "irst") is None
 
 
 def test_a_deleted_branch_takes_its_desks_along(bench: Bench) -> None:
@@ -271,35 +216,6 @@ def test_a_branch_without_memories_of_its_own_is_deleted(bench: Bench) -> None:
     bench.fork("side")
     deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now)
     assert "side" not in bench.repo.history.branches()
-
-
-def merge_side(bench: Bench) -> None:
-    request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
-    merging.merge(bench.repo, request, ADA, bench.now)
-
-
-@pytest.mark.parametrize("has_tag", [False, True])
-@pytest.mark.parametrize("before", ["nothing was written", "it was merged"])
-def test_a_retired_branch_has_a_tag_if_neither_parent_nor_target_has_its_commits(
-    bench: Bench, before: str, has_tag: bool
-) -> None:
-    bench.fork("parent")
-    side = bench.fork("side", "parent")
-    if before == "it was merged":
-        bench.add("fact_a", "a", "side")
-        merge_side(bench)
-    if has_tag:
-        bench.add("fact_b", "b", "side")
-    tip = str(retiring.retire(bench.repo, side, bench.now).retired_tip)
-    assert bench.repo.history.tags() == ({f"keep/{side.id}.{tip[:8]}": tip} if has_tag else {})
-
-
-def test_a_branch_that_is_marked_as_retired_is_no_reason_to_go_without_a_tag(bench: Bench) -> None:
-    bench.fork("parent")
-    side = bench.fork("side", "parent")
-    notes.mark(bench.repo, bench.branch("parent"), retired_tip=side.fork_commit)
-    retiring.retire(bench.repo, side, bench.now)
-    assert [*bench.repo.history.tags().values()] == [side.fork_commit]
 
 
 def test_forks_under_one_name_get_numbers(bench: Bench) -> None:

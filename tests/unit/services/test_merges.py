@@ -13,8 +13,7 @@ from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
 from day1.services.merges import held, merging, planning
 from day1.services.rows.editing import Correction, Replacement, supersede, update
-from tests.unit.services.conftest import ADA, Bench
-from tests.unit.services.test_branches import Died, dying_at
+from tests.unit.services.conftest import ADA, Bench, Died, dying_at
 
 
 @pytest.fixture(autouse=True)

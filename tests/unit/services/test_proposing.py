@@ -14,8 +14,7 @@ from day1.services.merges.planning import preview
 from day1.services.merges.proposing import Proposed, Proposer, propose
 from day1.services.merges.protection import Merger, guard, protect
 from day1.services.rows.editing import Replacement, supersede
-from tests.unit.services.conftest import ADA, Bench
-from tests.unit.services.test_branches import Died, dying_at
+from tests.unit.services.conftest import ADA, Bench, Died, dying_at
 from tests.unit.services.writers import SIDE, request, write
 
 NONE, ONE, TWO = TIERS

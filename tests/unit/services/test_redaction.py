@@ -13,8 +13,7 @@ from day1.ports.index import IndexBehind
 from day1.services.redaction.redacting import look, redact
 from day1.services.rows.editing import Correction, update
 from day1.services.sharing.handoffs import HandoffRequest, hand_over
-from tests.unit.services.conftest import ADA, Bench
-from tests.unit.services.test_branches import Died, dying_at
+from tests.unit.services.conftest import ADA, Bench, Died, dying_at
 
 
 @pytest.fixture(autouse=True)

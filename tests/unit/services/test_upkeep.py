@@ -15,8 +15,7 @@ from day1.services.merges import merging, planning
 from day1.services.upkeep.poller import ChangePoller, Moved
 from day1.services.upkeep.retirable import retirable_branches
 from day1.services.upkeep.status import branch_status
-from tests.unit.services.conftest import ADA, Bench
-from tests.unit.services.test_branches import Died, dying_at
+from tests.unit.services.conftest import ADA, Bench, Died, dying_at
 
 DAY = 86_400_000_000
 

@@ -98,16 +98,16 @@ class BranchDeleted(Response):
 
 def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     """Delete a branch whose memories another branch has; force deletes any."""
-    deletion = None
+    request_key = None
     if request.request_id is not None:
-        request_key = repeatable(ctx, request).new_id("deletion", 0)
-        deletion = short_hash(request_key, request.branch_name)
-        last_commit = deleted_by(ctx.repo, deletion)
-        if last_commit is not None:
-            return _deleted(request.branch_name, last_commit, BY_REQUEST)
+        request_id = repeatable(ctx, request).new_id("deletion", 0)
+        request_key = short_hash(request_id, request.branch_name)
+        earlier = deleted_by(ctx.repo, request_key)
+        if earlier is not None:
+            return _deleted(earlier.name, earlier.tip, BY_REQUEST)
     branch = branch_of(ctx, request.branch_name)
     delete_branch = delete if request.force else delete_taken
-    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), deletion)
+    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), request_key)
     return _deleted(branch.name, str(deleted_branch.retired_tip))
 
 

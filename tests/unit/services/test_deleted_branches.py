@@ -1,0 +1,92 @@
+"""What stays of a branch that was deleted or retired: its commits, and what is known of it."""
+
+import pytest
+
+from day1.model.branches.branch import MAIN, DeletedBranch
+from day1.services.branches import deleting, notes, retiring
+from day1.services.merges import merging, planning
+from tests.unit.services.conftest import ADA, Bench, Died, dying_at
+
+
+def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
+    side = bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    assert "side" not in bench.repo.history.branches()
+    [(name, kept)] = bench.repo.history.tags().items()
+    assert name == f"keep/{side.id}.{kept[:8]}"
+    assert bench.repo.history.log(kept)
+    assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
+    assert deleting.last_commit_of(bench.repo, side.id) == kept
+
+
+def test_a_branch_whose_commits_its_parent_has_is_deleted_without_a_tag(bench: Bench) -> None:
+    side = bench.fork("side")
+    deleting.delete_taken(bench.repo, side, MAIN, bench.now)
+    assert bench.repo.history.tags() == {}
+    assert deleting.last_commit_of(bench.repo, side.id) == side.fork_commit
+
+
+def test_a_branch_that_outlived_a_deletion_is_kept_further_on(bench: Bench) -> None:
+    side = bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    with pytest.raises(Died):
+        deleting.delete(dying_at(bench.repo, "delete.after_keep"), side, MAIN, bench.now)
+    bench.repo.ledger.recover_orphans()
+    bench.add("fact_b", "b", "side")
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    last = deleting.last_commit_of(bench.repo, side.id)
+    assert last in bench.repo.history.tags().values()
+    assert bench.store.rows[str(last)]["facts"].keys() == {"fact_a", "fact_b"}
+
+
+def test_the_tag_of_an_earlier_version_tells_the_last_commit(bench: Bench) -> None:
+    side, tip = bench.fork("side"), bench.store.tips[MAIN]
+    assert deleting.last_commit_of(bench.repo, side.id) is None
+    bench.repo.history.tag(f"keep/{side.id}", tip)
+    assert deleting.last_commit_of(bench.repo, side.id) == tip
+
+
+@pytest.mark.parametrize("point", ["delete.after_keep", "delete.after_engine"])
+def test_a_deletion_is_known_by_its_request_once_the_branch_is_gone(
+    bench: Bench, point: str
+) -> None:
+    side = bench.fork("side")
+    with pytest.raises(Died):
+        deleting.delete(dying_at(bench.repo, point), side, MAIN, bench.now, "first")
+    bench.repo.ledger.recover_orphans()
+    if point == "delete.after_keep":  # the branch stayed
+        assert deleting.deleted_by(bench.repo, "first") is None
+        deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
+    deleted = deleting.deleted_by(bench.repo, "first")
+    assert deleted == DeletedBranch(side.id, "side", str(side.fork_commit), bench.now, "first")
+    assert deleting.deleted_by(bench.repo, "second") is None
+
+
+def merge_side(bench: Bench) -> None:
+    request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
+    merging.merge(bench.repo, request, ADA, bench.now)
+
+
+@pytest.mark.parametrize("has_tag", [False, True])
+@pytest.mark.parametrize("before", ["nothing was written", "it was merged"])
+def test_a_retired_branch_has_a_tag_if_neither_parent_nor_target_has_its_commits(
+    bench: Bench, before: str, has_tag: bool
+) -> None:
+    bench.fork("parent")
+    side = bench.fork("side", "parent")
+    if before == "it was merged":
+        bench.add("fact_a", "a", "side")
+        merge_side(bench)
+    if has_tag:
+        bench.add("fact_b", "b", "side")
+    tip = str(retiring.retire(bench.repo, side, bench.now).retired_tip)
+    assert bench.repo.history.tags() == ({f"keep/{side.id}.{tip[:8]}": tip} if has_tag else {})
+
+
+def test_a_branch_that_is_marked_as_retired_is_no_reason_to_go_without_a_tag(bench: Bench) -> None:
+    bench.fork("parent")
+    side = bench.fork("side", "parent")
+    notes.mark(bench.repo, bench.branch("parent"), retired_tip=side.fork_commit)
+    retiring.retire(bench.repo, side, bench.now)
+    assert [*bench.repo.history.tags().values()] == [side.fork_commit]
