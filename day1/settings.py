@@ -84,11 +84,11 @@ class SearchSettings(_Section):
         ge=0,
         description="Up to this many visible rows, search compares all vectors exactly.",
     )
+    chroma_rows: int = Field(
+        200_000, ge=0, description="Above this many vectors, a store has Chroma's own files."
+    )
     vector_weight: float = Field(
-        0.7,
-        ge=0,
-        le=1,
-        description="Weight of the vector score in the hybrid score; words have the rest.",
+        0.7, ge=0, le=1, description="Weight of the vector score; that of words has the rest."
     )
     bm25_half: float = Field(
         8.0, gt=0, description="The BM25 at which the score of the words is one half."

@@ -217,7 +217,7 @@ def _index(
         folder,
         read_only=read_only,
         chroma=serves and settings.search.chroma,
-        chroma_above=settings.search.exact_rows,
+        chroma_above=settings.search.chroma_rows if chroma is None else settings.search.exact_rows,
         chroma_server=chroma,
     )
 

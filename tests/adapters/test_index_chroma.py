@@ -1,6 +1,7 @@
 """Chroma beside the index: one process owns it, and what breaks is built anew."""
 
 import os
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -97,6 +98,36 @@ def test_one_process_owns_chroma_and_another_takes_over(tmp_path, owner, embedde
     late_vector = vector(embedder, "Written before the owner ended.")
     assert second.vectors.neighbours(FACT, embedder, late_vector, 1) == [late]
     second.close()
+
+
+@pytest.mark.parametrize("opened_by_another", [False, True])
+def test_files_that_few_vectors_do_not_need_go_once_nobody_has_them_open(
+    tmp_path, owner, embedder, opened_by_another
+):
+    numbers = learn(owner, *TEXTS)
+    embed_all(owner, embedder)
+    update_neighbours(owner)
+    if not opened_by_another:
+        owner.close()
+    with closing(LocalIndex(tmp_path, chroma=True, chroma_above=len(TEXTS))) as few:
+        assert not few.update_neighbours()
+        assert (tmp_path / "chroma").exists() == opened_by_another
+        assert not few.vectors.approximate()
+        asked = vector(embedder, TEXTS[0])
+        assert few.vectors.closest(FACT, embedder, asked, 1) == numbers[:1]
+    if not opened_by_another:
+        update_neighbours(owner)  # with fewer allowed, they are made again
+        assert owner.vectors.neighbours(FACT, embedder, asked, 1) == numbers[:1]
+
+
+def test_a_folder_without_chromas_file_stays(tmp_path, embedder):
+    (tmp_path / "chroma").mkdir()
+    (tmp_path / "chroma" / "mine").touch()
+    with closing(LocalIndex(tmp_path, chroma=True, chroma_above=len(TEXTS))) as few:
+        learn(few, *TEXTS)
+        embed_all(few, embedder)
+        assert not few.update_neighbours()
+    assert (tmp_path / "chroma" / "mine").exists()
 
 
 def test_a_forgotten_text_is_no_longer_a_neighbour(owner, embedder):

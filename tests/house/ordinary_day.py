@@ -33,7 +33,7 @@ def main() -> None:
     with Session(store, **model) as session:
         session.ok("memory_write_fact", fact_text="Exports run at night")
         session.ok("memory_search", query="when are exports made?", search_type="vector")
-    chroma: dict[str, Any] = {"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"}
+    chroma: dict[str, Any] = {"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__CHROMA_ROWS": "0"}
     with HttpServer(store, **model, **chroma) as server:
         with HttpSession(server) as session:
             session.ok("memory_write_fact", fact_text="Reports are kept for a year")

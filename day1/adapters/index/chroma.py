@@ -138,6 +138,15 @@ class Neighbours:
             self._failed = 0
             return has_missing_rows
 
+    def discard(self) -> None:
+        """Delete Chroma's files, which an earlier version made, if no process has them open.
+
+        They are derived, and would keep the vectors of texts that are redacted later.
+        """
+        with self._guard, self._lock.held(wait=False) as got_lock:
+            if got_lock:
+                self._empty()
+
     def forget(self, hashes: Collection[str]) -> None:
         """Do nothing: the table `forgotten` lists the rows to remove."""
 

@@ -43,6 +43,9 @@ class ServerNeighbours(Neighbours):
         self._forgotten: set[str] = set()
         self._store = ""
 
+    def discard(self) -> None:
+        """Do nothing: other machines share the server."""
+
     def forget(self, hashes: Collection[str]) -> None:
         """Remove texts at the next update; each process passes all redacted texts as it starts."""
         with self._guard:

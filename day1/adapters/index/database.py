@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 FILE = "index.db"
 VECTORS = "vectors"
+CHROMA_FILE = "chroma/chroma.sqlite3"
+"""The file that is there if Chroma's own files are."""
 
 _VERSION = 2
 TOKENIZER = "porter unicode61"

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
-from day1.adapters.index.database import FILE, VECTORS, Database, MemoryDatabase
+from day1.adapters.index.database import CHROMA_FILE, FILE, VECTORS, Database, MemoryDatabase
 from day1.adapters.index.failures import is_damage
 from day1.adapters.index.soundness import is_sound
 from day1.adapters.index.vectors import FileVectors
@@ -160,15 +160,15 @@ def chroma_trouble(folder: Path) -> str | None:
     if chroma_folder.exists() and not chroma_folder.is_dir():
         return "chroma is not a folder: move it away"
     try:
-        with (chroma_folder / "chroma.sqlite3").open("rb") as file:
+        with (folder / CHROMA_FILE).open("rb") as file:
             first_bytes = file.read(len(_SQLITE))
     except FileNotFoundError:
         return None
     except OSError as exc:
         return f"chroma/ cannot be read: {exc.strerror}"
-    if first_bytes == _SQLITE and _is_whole(chroma_folder / "chroma.sqlite3"):
+    if first_bytes == _SQLITE and _is_whole(folder / CHROMA_FILE):
         return None
-    return "chroma/chroma.sqlite3 is damaged: the next server empties and fills it again"
+    return f"{CHROMA_FILE} is damaged: the next server empties and fills it again"
 
 
 def _is_whole(file: Path) -> bool:

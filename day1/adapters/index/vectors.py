@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from day1.adapters.index.database import Database, rows_written
+from day1.adapters.index.database import CHROMA_FILE, Database, rows_written
 from day1.adapters.index.embedding_order import Passage, best_by_words, in_strides
 from day1.adapters.index.words import as_text
 from day1.model.rows.kind import Kind
@@ -44,8 +44,8 @@ class FileVectors(Vectors):
     ) -> None:
         """Use the index's file; without `make_chroma` there are no approximate neighbours.
 
-        Chroma is opened when a space has more than `chroma_above` vectors: with fewer, comparing
-        all of them is quick, and Chroma costs a second and 75 MB.
+        Chroma is opened when a space has more than `chroma_above` vectors: with fewer, the
+        comparison of signs is as quick, and its own graph takes memory and time.
         """
         self._make_chroma = make_chroma
         self._chroma_above = chroma_above
@@ -312,10 +312,12 @@ class FileVectors(Vectors):
         spaces = self._all()
         with self._database.reading() as connection:
             most_rows = max((rows_written(connection, space.number) for space in spaces), default=0)
-        chroma = (
-            self._made_chroma() if most_rows > self._chroma_above or self.approximate() else None
-        )
-        return chroma is not None and chroma.update_neighbours(spaces, enough)
+        is_needed = most_rows > self._chroma_above or self.approximate()
+        has_files = (self._database.folder / CHROMA_FILE).exists()
+        chroma = self._made_chroma() if is_needed or has_files else None
+        if chroma is not None and not is_needed:
+            chroma.discard()
+        return chroma is not None and is_needed and chroma.update_neighbours(spaces, enough)
 
     def close(self) -> None:
         """Close Chroma, so that another process can open it."""
