@@ -335,7 +335,12 @@ def test_processes_with_threads_share_a_session_while_one_is_killed(tmp_path: Pa
         assert victim.stdout is not None
         said = [victim.stdout.readline().strip() for _ in range(THREADS)]
         victim.kill()
-        outputs = [each.communicate(timeout=300)[0] for each in running]
+        # Of the victim, `communicate` would leave out lines that were read together with those above.
+        outputs = [
+            victim.stdout.read(),
+            *(each.communicate(timeout=300)[0] for each in running[1:]),
+        ]
+        victim.wait(timeout=300)
         assert [each.returncode for each in running] == [-signal.SIGKILL] + [0] * (PROCESSES - 1)
         acknowledged = [*said, *(line for output in outputs for line in output.split("\n") if line)]
         texts = contents(memory)
