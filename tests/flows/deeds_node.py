@@ -2,11 +2,13 @@
 
 Arguments: the folder of the node, the URL of the store ("" for the folder), the seed, and how many
 pairs. A pair is two deeds of one thread on the same two branches, one after the other: merges both
-ways, a fork and a deletion, and so on. What became of them is printed as one JSON document.
+ways, a fork and a deletion, and so on. What became of them is printed as one JSON document, and
+each minute on stderr how many pairs are done. SIGTERM ends it early: it begins no further pair.
 """
 
 import json
 import random
+import signal
 import sys
 import threading
 import time
@@ -65,6 +67,15 @@ class Node:
         self.busy = 0
         """How many calls were refused after they had waited for as long as they may."""
         self.failures: list[str] = []
+        self.has_enough = threading.Event()
+        """Set when no further pair is to be begun."""
+
+    def report(self) -> None:
+        """Print each minute how many deeds are done, until there are enough."""
+        while not self.has_enough.wait(60):
+            with self._guard:
+                done = sum(codes.total() for codes in self.outcomes.values())
+            print(f"{done} deeds are done", file=sys.stderr, flush=True)
 
     def work(self, seed: int, pairs: int) -> None:
         """Do so many pairs in each thread."""
@@ -72,6 +83,8 @@ class Node:
         def some(number: int) -> None:
             chance = random.Random(f"{seed}-{number}")
             for _ in range(pairs // THREADS):
+                if self.has_enough.is_set():
+                    return
                 one, other = chance.sample(BRANCHES, 2)
                 for _ in range(2):
                     kind = chance.choices(list(_DEEDS), [w for w, _ in _DEEDS.values()])[0]
@@ -201,12 +214,15 @@ def main(folder: Path, url: str, seed: int, pairs: int) -> None:
     with closing(opened(folder, url)) as store:
         (task,) = store.repo.ledger.records(Task)
         node = Node(store, task.id)
+        signal.signal(signal.SIGTERM, lambda *_: node.has_enough.set())
+        threading.Thread(target=node.report, daemon=True).start()
         background = background_worker(store)
         background.start()
         begun = time.monotonic()
         try:
             node.work(seed, pairs)
         finally:
+            node.has_enough.set()
             background.stop()
         seconds = time.monotonic() - begun
     said = {
