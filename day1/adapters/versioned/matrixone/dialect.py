@@ -70,6 +70,19 @@ class MatrixOneDialect(Dialect):
         known.update({commit: self._known[commit] for commit in ancestors if commit not in known})
         return list(ancestors)
 
+    @override
+    def add_past(
+        self,
+        connection: Connection,
+        start: CommitId,
+        known: MutableMapping[CommitId, Commit],
+        found: MutableMapping[CommitId, Commit],
+    ) -> None:
+        """Add to `found` a commit and all before it, by at most one statement."""
+        if start not in found:
+            self.read_all(connection, start, known)
+            super().add_past(connection, start, known, found)
+
     def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
         """Return a commit and its ancestors; unknown commits are read in one statement."""
         ancestors: dict[CommitId, None] = {}
