@@ -21,7 +21,7 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
 def taken_before(
     repo: Repository, snapshot_id: str, branch: Branch, label: str | None
 ) -> Snapshot | None:
-    """Find the snapshot that an earlier call with the same request id took; None if there is none.
+    """Return the snapshot of an earlier call with the same request id, or None.
 
     Raises:
         RequestReused: the same request id made another snapshot.

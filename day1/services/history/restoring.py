@@ -62,11 +62,11 @@ def restore(repo: Repository, request: RestoreRequest, now: int) -> RestoredOnce
             return RestoredOnce(earlier, earlier_snapshot, repeated=True)
         snapshot_id = repo.new_id("snap", now)
     if row_id is not None:
-        check_row(repo, branch, row_id, state)
+        with repo.store.reading(Ref(branch=branch.name)) as reading:
+            _writes_of_row(repo, branch, reading, row_id, state)  # an unknown row: no snapshot
     snapshot_before = take(repo, snapshot_id, branch, _LABEL, now)
     if row_id is None:
-        what = _name_of(request)
-        restored = restore_branch(repo, branch, state, what, snapshot_before.id)
+        restored = restore_branch(repo, branch, state, _name_of(request), snapshot_before.id)
     else:
         restored = restore_row(repo, branch, row_id, state, snapshot_before.id)
     return RestoredOnce(
@@ -97,33 +97,10 @@ def _restored_after(
     tip = Ref(commit=snapshot.commit)
     with repo.store.reading(tip) as reading:
         if request.row_id is None:
-            has_difference = any(_writes_of_branch(repo, reading, tip, request.state).values())
+            writes = _writes_of_branch(repo, reading, tip, request.state)
         else:
-            past_row, present_row = _both(repo, reading, request.row_id, request.state)
-            has_difference = past_row != present_row
-    return None if has_difference else _unchanged(snapshot)
-
-
-def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None:
-    """Check that a row is on a branch or was in a state of its past.
-
-    Raises:
-        NotFound: the row is in neither state.
-    """
-    kind = kind_of(row_id)
-    for state_ref in (state, Ref(branch=branch.name)):
-        with repo.store.reading(state_ref) as reading:
-            if kind in MEMORIES and reading.get(kind, [row_id]):
-                return
-    raise _unknown(row_id, branch)
-
-
-def _unknown(row_id: str, branch: Branch) -> NotFound:
-    return NotFound(
-        f"{row_id} is not on branch {branch.name!r}, and was not in that past state.",
-        id=row_id,
-        branch=branch.name,
-    )
+            writes = _writes_of_row(repo, request.branch, reading, request.row_id, request.state)
+    return None if any(writes.values()) else _unchanged(snapshot)
 
 
 def restore_row(
@@ -134,25 +111,33 @@ def restore_row(
     Raises:
         NotFound: the row is neither on the branch nor in the past state.
     """
-    kind = kind_of(row_id)
     with repo.store.changing(branch.name) as work:
-        past_row, present_row = _both(repo, work, row_id, state)
-        if kind is None or (past_row is None and present_row is None):
-            raise _unknown(row_id, branch)
-        writes: Writes = {} if past_row == present_row else {kind.table: {row_id: past_row}}
+        writes = _writes_of_row(repo, branch, work, row_id, state)
         return _commit_restore(work, writes, row_id, snapshot_id)
 
 
-def _both(
-    repo: Repository, present: Reading, row_id: str, state: Ref
-) -> tuple[Row | None, Row | None]:
-    """Read a row of a past state and of the present one; None where it is missing."""
+def _writes_of_row(
+    repo: Repository, branch: Branch, present: Reading, row_id: str, state: Ref
+) -> Writes:
+    """Return the write that brings a row of the present state to a past one; none if it is equal.
+
+    Raises:
+        NotFound: the row is in neither state.
+    """
     kind = kind_of(row_id)
-    if kind not in MEMORIES:
-        return None, None
-    with repo.store.reading(state) as past_reading:
-        past_row = past_reading.get(kind, [row_id]).get(row_id)
-    return past_row, present.get(kind, [row_id]).get(row_id)
+    if kind in MEMORIES:
+        with repo.store.reading(state) as past_reading:
+            past_row = past_reading.get(kind, [row_id]).get(row_id)
+        present_row = present.get(kind, [row_id]).get(row_id)
+        if past_row != present_row:
+            return {kind.table: {row_id: past_row}}
+        if present_row is not None:
+            return {}
+    raise NotFound(
+        f"{row_id} is not on branch {branch.name!r}, and was not in that past state.",
+        id=row_id,
+        branch=branch.name,
+    )
 
 
 def restore_branch(
