@@ -116,12 +116,12 @@ def test_a_limited_caller_sees_that_a_request_of_theirs_deleted_a_branch(
     access = Access("token", "admin", ("mine/*",))
     deleted = delete(scoped(repo, access), mine, None, 2, "mine")
     limited = scoped(repo, access)
-    known = deleted_by(limited, "mine")
+    known = deleted_by(limited, "mine", "mine/a")
     assert known is not None
     assert known.tip == deleted.retired_tip
     assert known.tip not in limited.history.tags().values()
     others = scoped(repo, Access("other", "admin", ("others/*",)))
-    assert deleted_by(others, "mine") is None
+    assert deleted_by(others, "mine", "mine/a") is None
 
 
 def test_what_a_branch_had_from_the_start_is_its_own(store: OpenStore) -> None:

@@ -143,9 +143,9 @@ def _is_reached_elsewhere(repo: Repository, branch: Branch, tip: CommitId) -> bo
     return False
 
 
-def deleted_by(repo: Repository, request: str) -> DeletedBranch | None:
-    """Find the record of the branch that a request deleted; None if it deleted none."""
-    return next(iter(repo.ledger.records(DeletedBranch, request=request)), None)
+def deleted_by(repo: Repository, request: str, name: str) -> DeletedBranch | None:
+    """Return the record of the branch of this name that a request deleted, or None."""
+    return next(iter(repo.ledger.records(DeletedBranch, request=request, name=name)), None)
 
 
 def last_commit_of(repo: Repository, branch_id: str) -> CommitId | None:

@@ -56,11 +56,11 @@ def test_a_deletion_is_known_by_its_request_once_the_branch_is_gone(
         deleting.delete(dying_at(bench.repo, point), side, MAIN, bench.now, "first")
     bench.repo.ledger.recover_orphans()
     if point == "delete.after_keep":  # the branch stayed
-        assert deleting.deleted_by(bench.repo, "first") is None
+        assert deleting.deleted_by(bench.repo, "first", "side") is None
         deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
-    deleted = deleting.deleted_by(bench.repo, "first")
+    deleted = deleting.deleted_by(bench.repo, "first", "side")
     assert deleted == DeletedBranch(side.id, "side", str(side.fork_commit), bench.now, "first")
-    assert deleting.deleted_by(bench.repo, "second") is None
+    assert deleting.deleted_by(bench.repo, "second", "side") is None
 
 
 def merge_side(bench: Bench) -> None:

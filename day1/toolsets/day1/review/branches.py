@@ -4,7 +4,6 @@ from day1.call.context import Context
 from day1.call.fields import Label, Read, Repeatable, Response, Written
 from day1.call.operation import Effect, Operation
 from day1.model.rows.change import CommitId
-from day1.model.values.ids import short_hash
 from day1.services.access.calls import active_or_none, branch_of, repeatable
 from day1.services.branches.deleting import archive, delete, delete_taken, deleted_by
 from day1.services.branches.retiring import revive
@@ -98,16 +97,15 @@ class BranchDeleted(Response):
 
 def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     """Delete a branch whose memories another branch has; force deletes any."""
-    request_key = None
+    deletion_id = None
     if request.request_id is not None:
-        request_id = repeatable(ctx, request).new_id("deletion", 0)
-        request_key = short_hash(request_id, request.branch_name)
-        earlier = deleted_by(ctx.repo, request_key)
+        deletion_id = repeatable(ctx, request).new_id("deletion", 0)
+        earlier = deleted_by(ctx.repo, deletion_id, request.branch_name)
         if earlier is not None:
             return _deleted(earlier.name, earlier.tip, BY_REQUEST)
     branch = branch_of(ctx, request.branch_name)
     delete_branch = delete if request.force else delete_taken
-    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), request_key)
+    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), deletion_id)
     return _deleted(branch.name, str(deleted_branch.retired_tip))
 
 
