@@ -3,7 +3,7 @@
 Arguments: the folder of the node, the URL of the store ("" for the folder), the seed, and how many
 pairs. A pair is two deeds of one thread on the same two branches, one after the other: merges both
 ways, a fork and a deletion, and so on. What became of them is printed as one JSON document, and
-each minute on stderr how many pairs are done. SIGTERM ends it early: it begins no further pair.
+each minute on stderr how many deeds are done. SIGTERM ends it early: it begins no further pair.
 """
 
 import json

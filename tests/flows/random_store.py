@@ -224,13 +224,14 @@ class RandomTeam:
     def _put_away(self) -> None:
         """Branches that are gone, with all that they had: retired, deleted, merged and deleted."""
         repo = self.store.repo
-        for name in ("gone", "left", "retired"):
+        for name in ("gone", "left", "lost", "retired"):
             self.fork(name, "main")
             self.write(2, name)
             self.branches.remove(name)
         self.merge("gone", "main")
         deleting.delete(repo, lookup.find(repo, "gone"), "main", now())
         deleting.delete(repo, lookup.find(repo, "left"), "main", now())
+        deleting.delete(repo, lookup.find(repo, "lost"), "main", now())
         retiring.retire(repo, lookup.find(repo, "retired"), now())
         self.do("memory_branch_enrich", branch_name="talk", purpose="To talk.", tags=["a"])
         self.do("memory_branch_protect", branch_name="reviewed", requires=["review"])

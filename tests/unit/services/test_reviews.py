@@ -229,6 +229,7 @@ def test_a_closed_review_keeps_its_decisions_and_takes_no_more(bench: Bench) -> 
         lambda: give(bench, closed, "ours"),
         lambda: give(bench, review, "ours"),
         lambda: merged(bench, review),
+        lambda: close_review(bench.repo, review, None, None, bench.now),
         lambda: close_review(bench.repo, review, None, "no need", bench.now),
         lambda: close_review(bench.repo, review, "cleo", None, bench.now),
     ):
