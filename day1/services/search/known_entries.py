@@ -88,29 +88,33 @@ class EntryTable:
         """Return the number of rows."""
         return self._count
 
-    def knows(self, text: TextId) -> bool:
-        """Whether all rows that have a text are in the table."""
-        return self._count > 0 and text <= self._texts[-1]
-
-    def of(self, text: TextId) -> list[Entry]:
-        """Return the entries of a text."""
-        texts, count = self._texts, self._count
-        place = text - texts[0] if count else 0  # numbers mostly have no gaps
-        if not 0 < place < count or texts[place] != text or texts[place - 1] == text:
-            place = bisect_left(texts, text)
-        entries = []
-        while place < count and texts[place] == text:
-            created_at, happened_at = self._times[2 * place], self._times[2 * place + 1]
-            id_start = self._id_ends[place - 1] if place else 0
-            row_id = str(self._ids[id_start : self._id_ends[place]], "utf-8")
-            code = self._codes[place]
-            shared = self._known_shared.get(code) or self._read(code)
-            if happened_at == _UNKNOWN:
-                entries.append(Entry(row_id, text, created_at, None, created_at, *shared))
-            else:
-                entries.append(Entry(row_id, text, created_at, happened_at, happened_at, *shared))
-            place += 1
-        return entries
+    def of(self, texts: Iterable[TextId]) -> dict[TextId, list[Entry]]:
+        """Return the entries of each text that is not above the last one of the table."""
+        count, table_texts, times = self._count, self._texts, self._times
+        ids, id_ends, codes = self._ids, self._id_ends, self._codes
+        first, last = (table_texts[0], table_texts[-1]) if count else (0, -1)
+        entries_by_text: dict[TextId, list[Entry]] = {}
+        for text in texts:
+            if text > last:
+                continue
+            place = text - first  # numbers mostly have no gaps
+            if (
+                not 0 < place < count
+                or table_texts[place] != text
+                or table_texts[place - 1] == text
+            ):
+                place = bisect_left(table_texts, text)
+            entries = entries_by_text[text] = []
+            while place < count and table_texts[place] == text:
+                created_at, when = times[2 * place], times[2 * place + 1]
+                happened_at: int | None = when
+                if when == _UNKNOWN:
+                    when, happened_at = created_at, None
+                row_id = str(ids[id_ends[place - 1] if place else 0 : id_ends[place]], "utf-8")
+                shared = self._known_shared.get(codes[place]) or self._read(codes[place])
+                entries.append(Entry(row_id, text, created_at, happened_at, when, *shared))
+                place += 1
+        return entries_by_text
 
     def _read(self, code: int) -> tuple[Any, ...]:
         """Read values that rows share: facets, writer and ends."""
@@ -199,17 +203,17 @@ class KnownEntries:
         self, texts: Sequence[TextId], reading: Reading, index: Index
     ) -> dict[TextId, list[Entry]]:
         """Return the entries of each text at the state of `reading`, which this one is at."""
-        entries_by_text: dict[TextId, list[Entry]] = {}
-        missing_text_ids = []
-        table, differing_text_ids = self._table, self._differing
-        for text_id in texts:
-            kept_entries = self._kept.get(text_id)
-            if kept_entries is not None:
-                entries_by_text[text_id] = kept_entries
-            elif table is not None and table.knows(text_id) and text_id not in differing_text_ids:
-                entries_by_text[text_id] = table.of(text_id)
-            else:
-                missing_text_ids.append(text_id)
+        kept_by_text, differing_text_ids = self._kept, self._differing
+        entries_by_text = {
+            text_id: kept_by_text[text_id] for text_id in texts if text_id in kept_by_text
+        }
+        if self._table is not None:
+            entries_by_text |= self._table.of(
+                text_id
+                for text_id in texts
+                if text_id not in entries_by_text and text_id not in differing_text_ids
+            )
+        missing_text_ids = [text_id for text_id in texts if text_id not in entries_by_text]
         if missing_text_ids:
             read_entries_by_text = self._read(missing_text_ids, reading, index)
             self._asked += len(missing_text_ids)
