@@ -30,7 +30,7 @@ from day1.model.values.record_kind import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 15
+VERSION: Final = 16
 """The version of the ledger's tables; raise it with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"

@@ -96,3 +96,7 @@ class DeletedBranch:
     """The time of the deletion."""
     request: str | None = None
     """The id of the request that deleted the branch."""
+    parent_id: str | None = None
+    """The branch that it was forked from; unknown if an earlier version deleted it."""
+    forked_at: int | None = None
+    """The time of the fork; unknown if an earlier version deleted it."""

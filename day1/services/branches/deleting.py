@@ -156,6 +156,20 @@ def last_commit_of(repo: Repository, branch_id: str) -> CommitId | None:
     return deleted_branch.tip
 
 
+def origin_of_branch(repo: Repository, branch_id: str) -> tuple[str, int] | None:
+    """Return the id of a branch's parent and the time of the fork, even of a deleted branch.
+
+    None if it has no parent, or if an earlier version deleted it.
+    """
+    branch = repo.ledger.record(Branch, branch_id)
+    if branch is not None:
+        return None if branch.parent_id is None else (branch.parent_id, branch.created_at)
+    deleted = repo.ledger.record(DeletedBranch, branch_id)
+    if deleted is None or deleted.parent_id is None or deleted.forked_at is None:
+        return None
+    return deleted.parent_id, deleted.forked_at
+
+
 def refuse_loss(branch: Branch) -> Branch:
     """Refuse to delete or retire a protected branch; else return the branch.
 
@@ -220,9 +234,17 @@ def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
 
 def _record_deletion(repo: Repository, branch: Branch, now: int, request: str | None) -> None:
     """Replace the record of a branch, which is marked as retired, by that of its deletion."""
-    tip = str(branch.retired_tip)
+    deleted_branch = DeletedBranch(
+        branch.id,
+        branch.name,
+        str(branch.retired_tip),
+        now,
+        request,
+        branch.parent_id,
+        branch.created_at,
+    )
     with repo.ledger.transaction():
-        repo.ledger.put(DeletedBranch(branch.id, branch.name, tip, now, request))
+        repo.ledger.put(deleted_branch)
         forget_branch(repo, branch.id)
 
 

@@ -47,6 +47,11 @@ def by_fork_of_a_fork(bench: Bench) -> None:
     fork(bench, SIDE, "middle")
 
 
+def by_fork_of_a_deleted_fork(bench: Bench) -> None:
+    by_fork_of_a_fork(bench)
+    deleting.delete_taken(bench.repo, bench.branch("middle"), MAIN, bench.now)
+
+
 def by_merge(strategy: str) -> Callable[[Bench], None]:
     def made(bench: Bench) -> None:
         fork(bench, SIDE)
@@ -107,6 +112,7 @@ def out_of_the_source(bench: Bench) -> None:
 WAYS_IN = [
     by_fork,
     by_fork_of_a_fork,
+    by_fork_of_a_deleted_fork,
     by_merge("auto"),
     by_merge("squash"),
     by_merge_of_a_deleted_branch,
@@ -114,6 +120,17 @@ WAYS_IN = [
     by_handoff,
     by_merge_into_where_it_came_from,
 ]
+
+
+def test_a_deleted_branch_hides_no_fork_time_of_the_target(bench: Bench) -> None:
+    write(bench, "fact_m", MAIN, "mia")
+    fork(bench, "middle")
+    fork(bench, "target", "middle")
+    fork(bench, SIDE, "middle")
+    write(bench, "fact_a", SIDE, "ann")
+    deleting.delete_taken(bench.repo, bench.branch("middle"), MAIN, bench.now)
+    notes = writers(bench.repo, bench.branch(SIDE), bench.branch("target"))
+    assert [note.agent_id for note in notes] == ["ann"]
 
 
 @pytest.mark.parametrize("way", WAYS_IN)

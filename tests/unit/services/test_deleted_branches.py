@@ -59,7 +59,10 @@ def test_a_deletion_is_known_by_its_request_once_the_branch_is_gone(
         assert deleting.deleted_by(bench.repo, "first", "side") is None
         deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
     deleted = deleting.deleted_by(bench.repo, "first", "side")
-    assert deleted == DeletedBranch(side.id, "side", str(side.fork_commit), bench.now, "first")
+    tip, main_id = str(side.fork_commit), bench.branch().id
+    assert deleted == DeletedBranch(
+        side.id, "side", tip, bench.now, "first", main_id, side.created_at
+    )
     assert deleting.deleted_by(bench.repo, "second", "side") is None
 
 
