@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchExists, Conflict, Json
-from day1.model.branches.branch import Branch
+from day1.errors import BranchExists, Conflict, Json, RequestReused
+from day1.model.branches.branch import Branch, DeletedBranch
 from day1.model.branches.names import check_name, numbered
 from day1.model.catalogue import RECORDS
 from day1.model.records.codec import from_json, to_json
@@ -61,7 +61,7 @@ def fork(
 
     Raises:
         BranchExists: another process was quicker.
-        RequestReused: the request made another branch.
+        RequestReused: the request made another branch, or its branch was deleted since.
     """
     intent = ForkIntent.of(branch, records)
     intent_kind = FORK if fill is None else FILL
@@ -90,8 +90,15 @@ def _made_before(repo: Repository, branch: Branch) -> Branch | None:
     """Find the branch that the same request made before.
 
     Raises:
-        RequestReused: the request made another branch.
+        RequestReused: the request made another branch, or its branch was deleted since.
     """
+    deleted_branch = repo.ledger.record(DeletedBranch, branch.id)
+    if deleted_branch is not None:
+        raise RequestReused(
+            f"The branch {deleted_branch.name!r}, which this request_id made, was deleted since: "
+            "a new request_id makes it again.",
+            branch=deleted_branch.name,
+        )
     branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
     branch_fields |= {"description": branch.description, "began_at": branch.began_at}
     return made_by(repo.ledger, Branch, branch.id, **branch_fields)

@@ -9,6 +9,8 @@ from day1.model.branches.branch import MAIN
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Ref
 from day1.model.values.ids import ids_of_request
+from day1.services.branches import deleting
+from day1.services.branches.forking import create
 from day1.services.branches.snapshots import snapshot
 from day1.services.history import restoring, reverting
 from day1.services.repository.repository import Repository
@@ -128,3 +130,13 @@ def test_a_request_id_reverts_one_commit(bench: Bench, start: str) -> None:
         reverting.revert(
             by_request(bench), reverting.RevertRequest(bench.branch(), first.commit), ADA
         )
+
+
+def test_a_repeated_fork_does_not_bring_back_a_branch_that_was_deleted(bench: Bench) -> None:
+    made = create(by_request(bench), "side", bench.branch(), bench.now)
+    assert create(by_request(bench), "side", bench.branch(), bench.now) == made
+    deleting.delete(bench.repo, made, MAIN, bench.now)
+    with pytest.raises(RequestReused, match="'side', which this request_id made, was deleted"):
+        create(by_request(bench), "side", bench.branch(), bench.now)
+    assert bench.repo.ledger.branch("side") is None
+    assert create(by_request(bench, "r2"), "side", bench.branch(), bench.now).id != made.id
