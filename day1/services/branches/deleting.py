@@ -98,19 +98,37 @@ def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
 
 
 def is_taken(repo: Repository, branch: Branch) -> bool:
-    """Whether another branch has all memories of this one."""
+    """Whether another branch that the caller sees has all memories of this one."""
     branch_states = states(repo)
     own_state = next(state for state in branch_states if state.branch.id == branch.id)
     with repo.store.reading(Ref(branch=own_state.branch.name)) as reading:
         if reading.pending.count:
             return False
-    if own_state.status == "merged":
-        return True
-    return any(
-        repo.history.merge_base(other_state.tip, own_state.tip) == own_state.tip
-        for other_state in branch_states
-        if other_state is not own_state
+    merges = _whole_merges(repo, branch) if branch.merged_tip == own_state.tip else []
+    having_commits = {own_state.tip, *(str(merge.commit) for merge in merges)}
+    target_ids = {merge.target_id for merge in merges}
+    # The branches that it was merged into come first, as they most likely have it.
+    other_states = sorted(
+        (state for state in branch_states if state is not own_state),
+        key=lambda state: state.branch.id not in target_ids,
     )
+    return any(
+        repo.history.merge_base(other_state.tip, commit) == commit
+        for other_state in other_states
+        for commit in having_commits
+    )
+
+
+def _whole_merges(repo: Repository, branch: Branch) -> list[MergeRecord]:
+    """Return the merges of a branch that brought all of its last state elsewhere."""
+    merges = [
+        merge
+        for merge in repo.ledger.records(MergeRecord, source_id=branch.id)
+        if merge.commit is not None
+        and (merge.strategy == "squash" or (merge.strategy == "auto" and not merge.rejected_count))
+    ]
+    # Not the branch's own tip: a correction of its clock commits after the merge.
+    return [merge for merge in merges if merge.source_commit == merges[-1].source_commit]
 
 
 def keep(repo: Repository, branch: Branch, tip: CommitId) -> None:

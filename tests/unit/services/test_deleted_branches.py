@@ -2,7 +2,9 @@
 
 import pytest
 
+from day1.errors import Refused
 from day1.model.branches.branch import MAIN, DeletedBranch
+from day1.model.merge.plan import Strategy
 from day1.services.branches import deleting, notes, retiring
 from day1.services.merges import merging, planning
 from tests.unit.services.conftest import ADA, Bench, Died, dying_at
@@ -66,9 +68,48 @@ def test_a_deletion_is_known_by_its_request_once_the_branch_is_gone(
     assert deleting.deleted_by(bench.repo, "second", "side") is None
 
 
-def merge_side(bench: Bench) -> None:
-    request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
+def merge_side(bench: Bench, target: str = MAIN, strategy: Strategy = "auto") -> None:
+    request = planning.MergeRequest(bench.branch("side"), bench.branch(target), strategy)
     merging.merge(bench.repo, request, ADA, bench.now)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "squash"])
+@pytest.mark.parametrize("merged_on", [False, True])
+def test_a_merge_into_a_deleted_branch_counts_if_another_branch_has_it(
+    bench: Bench, strategy: Strategy, merged_on: bool
+) -> None:
+    bench.fork("target")
+    side = bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    merge_side(bench, "target", strategy)
+    assert deleting.is_taken(bench.repo, bench.branch("side"))
+    if merged_on:
+        request = planning.MergeRequest(bench.branch("target"), bench.branch(), "auto")
+        merging.merge(bench.repo, request, ADA, bench.now)
+    deleting.delete(bench.repo, bench.branch("target"), MAIN, bench.now)
+    assert deleting.is_taken(bench.repo, bench.branch("side")) == merged_on
+    if not merged_on:
+        with pytest.raises(Refused, match="No other branch has all of 'side'"):
+            deleting.delete_taken(bench.repo, side, MAIN, bench.now)
+
+
+def test_a_merge_of_what_the_branch_was_before_does_not_count(bench: Bench) -> None:
+    bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    merge_side(bench)
+    bench.add("fact_b", "b", "side")
+    bench.store.commit_pending("side")
+    assert not deleting.is_taken(bench.repo, bench.branch("side"))
+
+
+def test_a_merge_that_left_something_does_not_count(bench: Bench) -> None:
+    bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    bench.add("fact_b", "b", "side")
+    sides = bench.branch("side"), bench.branch()
+    request = planning.MergeRequest(*sides, "cherry_pick", items=("fact_a",))
+    merging.merge(bench.repo, request, ADA, bench.now)
+    assert not deleting.is_taken(bench.repo, bench.branch("side"))
 
 
 @pytest.mark.parametrize("has_tag", [False, True])
