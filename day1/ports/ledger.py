@@ -22,6 +22,11 @@ Recover = Callable[[Intent], object]
 class Ledger(Protocol):
     """Records by id; a put is durable when it returns, or when a `transaction` around it ends."""
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it leaves out records of branches that the caller may not see."""
+        return False
+
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes in the block one transaction."""
 

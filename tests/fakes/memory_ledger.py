@@ -21,6 +21,7 @@ class MemoryLedger:
     """`ports.ledger.Ledger` in dicts; an intent whose block raised stays until somebody recovers."""
 
     recover: Recover
+    is_limited = False
 
     def __init__(self) -> None:
         self._records: dict[type, dict[str, Any]] = defaultdict(dict)

@@ -43,10 +43,11 @@ from day1.ports.store import Store
 from day1.ports.uses import Uses
 from day1.services.access.scoped import scoped
 from day1.services.access.scoped_ledger import ScopedUses
-from day1.services.branches.deleting import DELETE, DeleteIntent
+from day1.services.branches.deleting import DELETE, DeleteIntent, is_taken
 from day1.services.branches.forking import FORK, ForkIntent, create
 from day1.services.branches.lookup import find
 from day1.services.branches.retiring import RETIRE, RetireIntent
+from day1.services.branches.tree import states
 from day1.services.merges.merging import MERGE, MergeIntent
 from day1.services.redaction.purging import PURGE, PurgeIntent
 from day1.services.redaction.redacting import REDACT
@@ -144,6 +145,7 @@ STORE: dict[str, Way] = {
     "close": lambda s: s.limited.store.close(),  # it leaves the store open
 }
 LEDGER: dict[str, Way] = {
+    "is_limited": lambda s: not s.limited.ledger.is_limited,
     "transaction": lambda s: False,  # what is in it is checked
     "check": lambda s: s.limited.ledger.check(),
     "stamp": lambda s: False,  # no answer has it
@@ -335,3 +337,16 @@ def test_no_intent_is_about_more_than_visible_branches(scene: Scene) -> None:
         with pytest.raises(Forbidden), scene.limited.ledger.open_intent(kind, payload, 1):
             pass
     assert not scene.store.repo.ledger.open_intents()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "squash"])
+def test_a_merge_into_a_hidden_branch_is_not_seen(scene: Scene, strategy: str) -> None:
+    call(scene.store, "memory_write_fact", fact_text="Mine.", branch="mine/a")
+    branches = {"source_branch": "mine/a", "target_branch": MAIN}
+    call(scene.store, "memory_branch_merge", **branches, strategy=strategy)
+    for repo, status, taken in (
+        (scene.store.repo, "merged", True),
+        (scene.limited, "active", False),
+    ):
+        state = next(one for one in states(repo) if one.branch.name == "mine/a")
+        assert (state.status, is_taken(repo, state.branch)) == (status, taken)

@@ -53,6 +53,11 @@ class ScopedLedger(Ledger):
         self._repo, self._ledger, self._access = repo, repo.ledger, access
         self._history = history
 
+    @property
+    @override
+    def is_limited(self) -> bool:
+        return True
+
     def _shows(self, record: Any) -> bool:
         """Whether everything that a record is about is visible."""
         record_kind: RecordKind = record.KIND

@@ -34,8 +34,15 @@ def states(repo: Repository) -> list[BranchState]:
         pending = _pending(repo, branch) if is_pending_counted else Pending()
         parent_name = name_by_id.get(branch.parent_id or "")
         status = branch.status(tip, pending)
+        if status == "merged" and repo.ledger.is_limited and not _sees_merge(repo, branch):
+            status = "active"
         branch_states.append(BranchState(branch, parent_name, tip, pending, status))
     return branch_states
+
+
+def _sees_merge(repo: Repository, branch: Branch) -> bool:
+    """Whether the caller sees a branch that this one was merged into."""
+    return bool(repo.ledger.records(MergeRecord, source_id=branch.id))
 
 
 def _pending(repo: Repository, branch: Branch) -> Pending:
