@@ -1,5 +1,7 @@
 """Calls that are made again with the same request id, on a folder and over HTTP."""
 
+from typing import Literal
+
 import pytest
 
 import day1
@@ -46,3 +48,26 @@ def test_a_review_is_closed_twice_by_the_same_agent(memory: day1.Memory) -> None
     assert review.close(reason="no need").closed_at == first.closed_at
     with pytest.raises(errors.Conflict):
         review.close(reason="no need", agent_id="bo")
+
+
+@pytest.mark.parametrize("strategy", ["auto", "squash"])
+def test_a_repeated_merge_is_answered_once_its_source_is_gone(
+    memory: day1.Memory, strategy: Literal["auto", "squash"]
+) -> None:
+    name = f"{memory.name}/{strategy}"
+    memory.create_branch(name).add("Ada drinks tea.")
+    first = memory.branch(name).merge(strategy=strategy, request_id=f"merge {name} {strategy}")
+    memory.branch(name).drop(request_id="drop")
+    for is_made_again in (False, True):
+        if is_made_again:
+            memory.create_branch(name).add("Bo drinks milk.")
+        again = memory.branch(name).merge(strategy=strategy, request_id=f"merge {name} {strategy}")
+        assert (again.answer.merge_id, again.merged_count) == (
+            first.answer.merge_id,
+            first.merged_count,
+        )
+        assert [hit.fact_text for hit in memory.search("drinks")] == ["Ada drinks tea."]
+    with pytest.raises(errors.RequestReused):
+        memory.branch(name).merge(
+            strategy="cherry_pick", items=[], request_id=f"merge {name} {strategy}"
+        )

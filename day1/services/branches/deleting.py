@@ -174,18 +174,20 @@ def last_commit_of(repo: Repository, branch_id: str) -> CommitId | None:
     return deleted_branch.tip
 
 
-def origin_of_branch(repo: Repository, branch_id: str) -> tuple[str, int] | None:
-    """Return the id of a branch's parent and the time of the fork, even of a deleted branch.
+def recorded_branch(repo: Repository, branch_id: str) -> Branch | None:
+    """Return a branch by its id, even a retired or deleted one; None if it is unknown.
 
-    None if it has no parent, or if an earlier version deleted it.
+    Of a deleted branch only the name, the fork and the last commit are known, and not even the
+    parent if an earlier version deleted it.
     """
     branch = repo.ledger.record(Branch, branch_id)
-    if branch is not None:
-        return None if branch.parent_id is None else (branch.parent_id, branch.created_at)
-    deleted = repo.ledger.record(DeletedBranch, branch_id)
-    if deleted is None or deleted.parent_id is None or deleted.forked_at is None:
-        return None
-    return deleted.parent_id, deleted.forked_at
+    deleted = repo.ledger.record(DeletedBranch, branch_id) if branch is None else None
+    if deleted is None:
+        return branch
+    forked_at = deleted.forked_at or 0
+    return Branch(
+        deleted.id, deleted.name, deleted.parent_id, None, forked_at, retired_tip=deleted.tip
+    )
 
 
 def refuse_loss(branch: Branch) -> Branch:

@@ -15,7 +15,7 @@ from day1.model.records.session import Session
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Commit, CommitId, Ref
 from day1.model.rows.kind import EDIT
-from day1.services.branches.deleting import last_commit_of, origin_of_branch
+from day1.services.branches.deleting import last_commit_of, recorded_branch
 from day1.services.repository.repository import Repository
 
 
@@ -111,8 +111,8 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
             continue
         visited_ids.add(branch_id)
         yield branch_id
-        origin = origin_of_branch(repo, branch_id)
-        queue += [] if origin is None else [origin]
+        branch = recorded_branch(repo, branch_id)
+        queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
         merges_and_handoffs: list[MergeRecord | Handoff] = [
             *repo.ledger.records(MergeRecord, target_id=branch_id),
             *repo.ledger.records(Handoff, target_id=branch_id),
@@ -127,10 +127,9 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
 def _fork_times(repo: Repository, branch: Branch) -> dict[str, int]:
     """Map each ancestor of a branch (its parent and so on) to the time of the fork from it."""
     fork_time_by_branch: dict[str, int] = {}
-    origin = origin_of_branch(repo, branch.id)
-    while origin is not None and origin[0] not in fork_time_by_branch:
-        fork_time_by_branch[origin[0]] = origin[1]
-        origin = origin_of_branch(repo, origin[0])
+    while (parent := recorded_branch(repo, branch.parent_id or "")) is not None:
+        fork_time_by_branch[parent.id] = branch.created_at
+        branch = parent
     return fork_time_by_branch
 
 

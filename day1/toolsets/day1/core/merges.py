@@ -15,6 +15,7 @@ from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
 from day1.services.access.calls import branch_of, note_token, origin_of, repeatable
+from day1.services.branches.deleting import recorded_branch
 from day1.services.branches.lookup import tip_of
 from day1.services.merges.comparing import compare
 from day1.services.merges.merging import Merged, merge
@@ -145,7 +146,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     makes one commit and closes the source.
     """
     merge_request = MergeRequest(
-        branch_of(ctx, request.source_branch),
+        _source_of_earlier(ctx, request) or branch_of(ctx, request.source_branch),
         branch_of(ctx, request.target_branch or MAIN),
         request.strategy,
         chosen(request.choices) if request.choices else (),
@@ -166,7 +167,12 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     if merge_request.writes:
         note_token(ctx, merge_request.target)
     origin, repo = origin_of(ctx, request), repeatable(ctx, request)
-    if is_tiered and merge_request.strategy == "auto" and not merge_request.choices:
+    if (
+        is_tiered
+        and merge_request.strategy == "auto"
+        and not merge_request.choices
+        and merge_request.source.retired_tip is None
+    ):
         proposer = Proposer(origin, token_id, _earlier_merge(ctx, request, merge_request))
         return _proposed(
             ctx,
@@ -178,22 +184,31 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
 
+def _earlier_record(ctx: Context, request: BranchMerge) -> MergeRecord | None:
+    """Return the record of the merge that an earlier call with this `request_id` made, if any."""
+    if request.request_id is None:
+        return None
+    return ctx.repo.ledger.record(MergeRecord, repeatable(ctx, request).new_id("merge", 0))
+
+
+def _source_of_earlier(ctx: Context, request: BranchMerge) -> Branch | None:
+    """Return the source of an earlier call, which may have been retired or deleted since."""
+    earlier = _earlier_record(ctx, request)
+    source = None if earlier is None else recorded_branch(ctx.repo, earlier.source_id)
+    return source if source is not None and source.name == request.source_branch else None
+
+
 def _earlier_merge(
     ctx: Context, request: BranchMerge, merge_request: MergeRequest
 ) -> MergeRecord | None:
-    """Return the merge that an earlier call with this `request_id` made, if there is one."""
-    if request.request_id is None:
-        return None
-    merge_id = repeatable(ctx, request).new_id("merge", 0)
-    merge_record = ctx.repo.ledger.record(MergeRecord, merge_id)
-    is_same_merge = merge_record is not None and (
-        merge_record.source_id,
-        merge_record.target_id,
-    ) == (
+    """Return the merge that an earlier call with this `request_id` made of the same branches."""
+    earlier = _earlier_record(ctx, request)
+    if earlier is None or (earlier.source_id, earlier.target_id) != (
         merge_request.source.id,
         merge_request.target.id,
-    )
-    return merge_record if is_same_merge else None
+    ):
+        return None
+    return earlier
 
 
 def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> BranchMerged:
