@@ -65,10 +65,11 @@ def restore(repo: Repository, request: RestoreRequest, now: int) -> RestoredOnce
         with repo.store.reading(Ref(branch=branch.name)) as reading:
             _writes_of_row(repo, branch, reading, row_id, state)  # an unknown row: no snapshot
     snapshot_before = take(repo, snapshot_id, branch, _LABEL, now)
+    what = _name_of(request)
     if row_id is None:
-        restored = restore_branch(repo, branch, state, _name_of(request), snapshot_before.id)
+        restored = restore_branch(repo, branch, state, what, snapshot_before.id)
     else:
-        restored = restore_row(repo, branch, row_id, state, snapshot_before.id)
+        restored = restore_row(repo, branch, row_id, state, what, snapshot_before.id)
     return RestoredOnce(
         restored if restored.commit else _unchanged(snapshot_before), snapshot_before
     )
@@ -80,7 +81,7 @@ def _unchanged(snapshot_before: Snapshot) -> Restored:
 
 def _name_of(request: RestoreRequest) -> str:
     """Return what a request restores, as the message of its commit has it."""
-    return request.row_id or f"{request.branch.name} to {request.state_name}"
+    return f"{request.row_id or request.branch.name} to {request.state_name}"
 
 
 def _restored_after(
@@ -104,16 +105,23 @@ def _restored_after(
 
 
 def restore_row(
-    repo: Repository, branch: Branch, row_id: str, state: Ref, snapshot_id: str | None = None
+    repo: Repository,
+    branch: Branch,
+    row_id: str,
+    state: Ref,
+    what: str | None = None,
+    snapshot_id: str | None = None,
 ) -> Restored:
     """Restore one row to its version in a past state, or remove it if that state lacks it.
+
+    `what` names the row and the state in the message; default: the row.
 
     Raises:
         NotFound: the row is neither on the branch nor in the past state.
     """
     with repo.store.changing(branch.name) as work:
         writes = _writes_of_row(repo, branch, work, row_id, state)
-        return _commit_restore(work, writes, row_id, snapshot_id)
+        return _commit_restore(work, writes, what or row_id, snapshot_id)
 
 
 def _writes_of_row(
