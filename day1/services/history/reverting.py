@@ -107,7 +107,7 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
 
     Raises:
         PlanChanged: `expect` is given and the plan has another digest.
-        RequestReused: the same request id undid another commit.
+        RequestReused: the same request id undid another commit, or with other choices.
         BranchClosed: the branch was squashed, or is kept.
         BranchProtected: the branch is protected, and a choice sets a new value or deletes.
         as `preview`.
@@ -118,6 +118,8 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
     revert_id = repo.new_id("revert", 0) if repo.of_request else None
     undone_commit, earlier = _undone(repo, branch, request.undo, revert_id)
     if earlier is not None:
+        if earlier.meta.get("choices", _named(request.choices)) != _named(request.choices):
+            raise reused(earlier.id)
         with repo.store.reading(Ref(commit=earlier.parents[0])) as before:
             plan, dependents = _plan(repo, branch, undone_commit, request.choices, before)
         return Revert(undone_commit, plan, dependents, earlier.id, 0, done=True, repeated=True)
@@ -132,10 +134,15 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
         work.apply(writes)
         commit_meta: dict[str, Json] = {"reverts": undone_commit.id, "by": origin.agent_id}
         if revert_id is not None:
-            commit_meta["request"] = revert_id
+            commit_meta |= {"request": revert_id, "choices": _named(request.choices)}
         commit_line = f"revert {undone_commit.op} {undone_commit.id[:8]}: {_count(plan)} rows"
         commit = work.commit(Message("revert", commit_line, meta=commit_meta))
     return Revert(undone_commit, plan, dependents, commit, 0, done=True)
+
+
+def _named(choices: Collection[Choice]) -> list[Json]:
+    """Return what choices decide, and how; not their values, as those may be redacted later."""
+    return [*sorted([choice.row_id, choice.cell, choice.take] for choice in choices)]
 
 
 def _undone(

@@ -6,6 +6,7 @@ import pytest
 
 from day1.errors import NotFound, RequestReused
 from day1.model.branches.branch import MAIN
+from day1.model.merge.row_merge import Choice
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Ref
 from day1.model.values.ids import ids_of_request
@@ -100,6 +101,14 @@ def test_a_request_id_restores_one_thing(bench: Bench, start: str) -> None:
         restoring.restore(by_request(bench, "r2"), to(bench, start), bench.now)
 
 
+def test_a_request_id_restores_a_row_to_one_state(bench: Bench, start: str) -> None:
+    request = to(bench, start, "fact_b")
+    restoring.restore(by_request(bench), request, bench.now)
+    other = replace(request, state=Ref(branch=MAIN), state_name="now")
+    with pytest.raises(RequestReused):
+        restoring.restore(by_request(bench), other, bench.now)
+
+
 def test_an_unknown_row_leaves_no_snapshot(bench: Bench, start: str) -> None:
     with pytest.raises(NotFound):
         restoring.restore(by_request(bench), to(bench, start, "fact_z"), bench.now)
@@ -130,6 +139,19 @@ def test_a_request_id_reverts_one_commit(bench: Bench, start: str) -> None:
         reverting.revert(
             by_request(bench), reverting.RevertRequest(bench.branch(), first.commit), ADA
         )
+
+
+def test_a_request_id_reverts_with_one_set_of_choices(bench: Bench, start: str) -> None:
+    undo = update(bench.repo, bench.branch(), Correction("fact_a", {"category": "hot"}), ADA).commit
+    request = reverting.RevertRequest(
+        bench.branch(), undo, (Choice("fact_a", "theirs", "category"),)
+    )
+    first = reverting.revert(by_request(bench), request, ADA)
+    assert reverting.revert(by_request(bench), request, ADA) == replace(
+        first, repeated=True, pending=0
+    )
+    with pytest.raises(RequestReused):
+        reverting.revert(by_request(bench), replace(request, choices=()), ADA)
 
 
 def test_a_repeated_fork_does_not_bring_back_a_branch_that_was_deleted(bench: Bench) -> None:
