@@ -99,6 +99,17 @@ def test_a_branch_that_is_gone_leaves_a_review_that_can_be_closed(cli: CommandLi
     assert state(cli)["reason"] == "gone"
 
 
+@pytest.mark.parametrize("action", ["merge", "approve"])
+def test_a_review_of_a_deleted_branch_names_the_command_that_closes_it(
+    cli: CommandLine, action: str
+) -> None:
+    cli("review", "open", "experiment")
+    cli("branch", "-D", "experiment")
+    review = str(state(cli)["id"])
+    assert "`day1 review close`" in cli("review", action, review[-8:], code=1).err
+    assert cli.refused("review", action, review)["next"] == [{"operation": "review_close"}]
+
+
 def test_protection_is_one_thing_at_a_time(cli: CommandLine) -> None:
     assert "takes writes" in cli("branch", "--unprotect", "main").out
     cli.add("direct")

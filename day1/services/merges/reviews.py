@@ -151,7 +151,8 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
     source = repo.ledger.record(Branch, review.source_id)
     target = repo.ledger.record(Branch, review.target_id)
     if gone_advice is not None or source is None or target is None:
-        raise Conflict(str(gone_advice), review_id=review.id)
+        message = gone_advice or "A branch of the review was deleted just now."
+        raise Conflict(message, review_id=review.id)
     merge_preview = look(repo, MergeRequest(source, target, "auto"), both=both)
     row_by_id = {row.id: row for row in three_ways(merge_preview.sides)}
     held_by_row = _held(merge_preview, row_by_id)
