@@ -60,6 +60,8 @@ def _is_written(part: ast.expr) -> bool:
 WHOLE = [
     Step("memory_branch_delete", {"branch_name": "side", "force": True}, whole=True),
     Step("memory_branch_protect", {"branch_name": "side", "requires": []}, whole=True),
+    Step("memory_branch_revive", {"branch_name": "side"}, whole=True),
+    Step("memory_log", {"branch": "side"}, whole=True),
     Step("memory_revert", {"commit": "merge_1"}, whole=True),
     Step(
         "memory_branch_merge",

@@ -233,6 +233,8 @@ def test_only_a_branchs_own_commits_are_undone(
             "memory_revert", "not_found", commit=commit, branch=branch, preview=preview
         )
         assert error["details"] == {"commit": commit, "branch": branch}
+        assert f'memory_log(branch="{branch}") lists its commits' in error["message"]
+        assert error["next"] == [{"operation": "memory_log", "arguments": {"branch": branch}}]
     core.refused(
         "memory_revert", "unknown_branch", commit=theirs, branch="nowhere", preview=preview
     )

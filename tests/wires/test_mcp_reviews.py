@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from day1.services.branches.lookup import find
+from day1.services.branches.retiring import retire
+from tests.flows.opened_store import opened as opened_store
 from tests.wires.conftest import Fork, Write
 from tests.wires.diverged_branches import Pair, facts
 from tests.wires.mcp_session import Session
@@ -297,6 +300,16 @@ def test_a_branch_that_was_merged_otherwise_leaves_nothing_to_merge(
     assert not answer["can_merge"]
     core.refused("review_merge", code, review_id=review)
     core.ok("review_close", review_id=review)
+
+
+def test_a_review_of_a_retired_branch_says_how_to_go_on(
+    core: Session, pair: Pair, review: str
+) -> None:
+    with opened_store(core.folder) as store:
+        retire(store.repo, find(store.repo, pair.source), 1)
+    error = core.refused("review_merge", "conflict", review_id=review)
+    assert f'memory_branch_revive(branch_name="{pair.source}") brings it back' in error["message"]
+    assert [step["operation"] for step in error["next"]] == ["memory_branch_revive", "review_close"]
 
 
 def test_a_squash_decides_everything_and_closes_the_branch(

@@ -386,7 +386,9 @@ def test_a_task_whose_branch_is_gone_takes_no_more_agents(
 ) -> None:
     with opened(core.folder) as store:
         retire(store.repo, find(store.repo, made["branch_name"]), 1)
-    core.refused("memory_task_join", "not_found", task_id=made["task_id"], agent_id="ada")
+    asked = {"task_id": made["task_id"], "agent_id": "ada"}
+    (step,) = core.refused("memory_task_join", "not_found", **asked)["next"]
+    assert step["arguments"] == {"branch_name": made["branch_name"]}
     shown = status(core, made)
     assert (shown["task"]["branch_status"], shown["read"]["branch"]) == ("gone", "main")
     assert update(core, made, 0, "completed")["written"]["branch"] == "main"

@@ -46,6 +46,8 @@ CALLS: Final[Mapping[str, str]] = {
     "memory_branch_merge": "day1 cherry-pick {items[0]} --from {source_branch} "
     "--into {target_branch}",
     "memory_branch_protect": "day1 branch --unprotect {branch_name}",
+    "memory_branch_revive": "day1 switch {branch_name}",
+    "memory_log": "day1 log {branch}",
     "memory_revert": "day1 revert {commit}",
 }
 """The command line of each operation that is advised with all its arguments."""

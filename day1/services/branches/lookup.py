@@ -7,6 +7,7 @@ from day1.errors import (
     Advice,
     BranchClosed,
     BranchProtected,
+    Step,
     StoreBusy,
     StoreReadOnly,
     UnknownBranch,
@@ -33,6 +34,11 @@ def find(repo: Repository, name: str) -> Branch:
     elif branch is not None:
         hint = Advice("It was retired; {memory_branch_revive} brings it back.")
     raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
+
+
+def revival_of(branch: Branch) -> Step:
+    """Build the call that brings a retired branch back."""
+    return Step("memory_branch_revive", {"branch_name": branch.name}, whole=True)
 
 
 def _decided(repo: Repository, name: str) -> Branch | None:

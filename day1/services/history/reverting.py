@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from day1.errors import Json, NotFound, Refused
+from day1.errors import Advice, Json, NotFound, Refused, Step
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import open_items
 from day1.model.merge.plan import MergePlan, Sides, plan_merge
@@ -167,8 +167,12 @@ def _undone(
                 raise reused(earlier.id)
             return commit, earlier
     raise NotFound(
-        f"{name} is not a commit of {branch.name!r} itself: `day1 log {branch.name}` lists its "
-        "commits. To undo what a merge brought, revert the merge, or the commit on its own branch.",
+        f"{name} is not a commit of {branch.name!r} itself.",
+        Advice(
+            "{log} lists its commits. To undo what a merge brought, revert the merge, or the "
+            "commit on its own branch.",
+            log=Step("memory_log", {"branch": branch.name}, whole=True),
+        ),
         commit=name,
         branch=branch.name,
     )

@@ -12,7 +12,7 @@ from day1.model.merge.row_merge import Choice, PlanRow, Take, agree
 from day1.model.records.review import Decision, Review, ReviewStatus, fingerprint, undecided
 from day1.model.rows.kind import WHOLE
 from day1.model.rows.origin import Origin
-from day1.services.branches.lookup import refuse_closed
+from day1.services.branches.lookup import refuse_closed, revival_of
 from day1.services.merges.merging import Merged, merge
 from day1.services.merges.planning import (
     MergeRequest,
@@ -133,10 +133,11 @@ def gone(repo: Repository, review: Review) -> Advice | None:
             )
         if branch.retired_tip is not None:
             return Advice(
-                "The {side} branch '{name}' was retired: `day1 switch {name}` brings it back, "
+                "The {side} branch '{name}' was retired: {revive} brings it back, "
                 "{review_close} closes the review.",
                 side=side_name,
                 name=branch.name,
+                revive=revival_of(branch),
             )
     return None
 

@@ -9,6 +9,7 @@ from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.model.values.ids import short_hash
 from day1.services.branches.forking import NewBranch, fork_under, new_below
+from day1.services.branches.lookup import revival_of
 from day1.services.branches.retiring import revive
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository, find_record
@@ -137,10 +138,16 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         unknown_indices = [i for i in assigned_indices if not 0 <= i < objective_count]
         if unknown_indices:
             _refuse_indices(unknown_indices, objective_count)
-    if task_branch is None or task_branch.retired_tip is not None:
+    if task_branch is None:
         raise NotFound(
-            "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
-            "task.",
+            "The task's branch was deleted.",
+            Advice("{memory_task_create} opens a new task."),
+            task_id=task_id,
+        )
+    if task_branch.retired_tip is not None:
+        raise NotFound(
+            f"The task's branch {task_branch.name!r} was retired.",
+            Advice("{revive} brings it back.", revive=revival_of(task_branch)),
             task_id=task_id,
         )
     parent = task_branch
