@@ -111,3 +111,12 @@ def test_a_whole_branch_comes_back_after_a_yes(cli: CommandLine) -> None:
     assert cli.json("show", row)["fact_text"] == "Ada: 30"
     cli("restore", "--source", undo, "--yes")
     assert cli.json("show", row)["fact_text"] == "Ada: 45"
+
+
+def test_a_restore_from_neither_a_snapshot_nor_a_time_names_the_list(cli: CommandLine) -> None:
+    error = cli.refused("restore", "--source", "nosuch", "--yes")
+    assert (error["code"], error["details"]) == ("not_found", {"name": "nosuch"})
+    assert error["next"] == [{"operation": "memory_snapshot_list"}]
+    message = cli("restore", "--source", "nosuch", "--yes", code=1).err
+    assert "no snapshot 'nosuch', and it is not a time" in message
+    assert "`day1 snapshot --list` lists the snapshots" in message

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from day1.errors import Refused
+from day1.errors import Advice, InvalidRequest, NotFound, Refused
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import plural, visible
 from day1.interfaces.cli.session import Session, command
@@ -35,11 +35,9 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
         for snapshot in snapshots(session.repo(), None)
         for snapshot_name in (snapshot.id, snapshot.label)
     }
-    past_state = (
-        options["to"]
-        if options["to"] in snapshot_names
-        else session.moment(options["to"], end=True)
-    )
+    past_state = options["to"]
+    if past_state not in snapshot_names:
+        past_state = _moment(session, past_state)
     whole_id = None if row is None else _whole_id(session, branch_name, row, str(past_state))
     is_confirmed = options["yes"]
     if whole_id is None and not is_confirmed and session.asks:
@@ -64,9 +62,24 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
     session.notes(answer)
 
 
+def _moment(session: Session, text: str) -> str:
+    """Parse the option TIME|SNAPSHOT as a time, after no snapshot was found.
+
+    Raises:
+        NotFound: the text is not a time either.
+    """
+    try:
+        return str(session.moment(text, end=True))
+    except InvalidRequest as exc:
+        raise NotFound(
+            f"There is no snapshot {text!r}, and it is not a time such as 2026-03-01.",
+            Advice("{memory_snapshot_list} lists the snapshots."),
+            name=text,
+        ) from exc
+
+
 def _whole_id(session: Session, branch: str, text: str, to: str) -> str:
     """Complete a memory's id from the branch as it is, else from the past state."""
-    from day1.errors import NotFound
     from day1.model.rows.change import Ref
     from day1.model.values.instant import parse
     from day1.services.branches.resolving import row_id
