@@ -61,6 +61,21 @@ def test_a_repeated_request_changes_nothing_and_answers_the_first_answer(
     assert meant(again) == meant(first)
 
 
+@pytest.mark.parametrize("at", [{}, {"at": "2020-01-01"}])
+def test_a_repeated_branch_or_snapshot_is_noted(
+    core: Session, branch: str, at: dict[str, str]
+) -> None:
+    made: dict[str, dict[str, Any]] = {
+        "memory_branch_create": {"branch_name": f"{branch}/new", "parent_branch": branch, **at},
+        "memory_snapshot": {"branch": branch, "label": "v1"},
+    }
+    for tool, arguments in made.items():
+        request = {**arguments, "request_id": f"{tool} noted on {branch}"}
+        assert core.ok(tool, **request)["written"]["notes"] == []
+        (note,) = core.ok(tool, **request)["written"]["notes"]
+        assert "answered before" in note
+
+
 @pytest.mark.parametrize("tool", sorted(AS_OFTEN))
 def test_what_may_be_done_as_often_as_one_likes_adds_nothing(
     core: Session, branch: str, tool: str

@@ -277,6 +277,14 @@ def repeatable(
     return replace(call.repo, new_id=new_id, of_request=True)
 
 
+def made_already(call: Call, request: Repeatable, record_class: type, prefix: str) -> bool:
+    """Whether an earlier call with the same `request_id` made its first record of a class."""
+    if request.request_id is None:
+        return False
+    record_id = repeatable(call, request).new_id(prefix, 0)
+    return call.repo.ledger.record(record_class, record_id) is not None
+
+
 def first_edit(
     call: Call, request: Repeatable, branch: Branch, part: int | None = None
 ) -> str | None:

@@ -21,16 +21,17 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
 from day1.model.access.tokens import Token
-from day1.model.branches.branch import MAIN, Status
+from day1.model.branches.branch import MAIN, Branch, Status
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.values.instant import parse, show
 from day1.model.values.tiers import shown_rule
-from day1.services.access.calls import active_or_none, branch_of, repeatable
+from day1.services.access.calls import active_or_none, branch_of, made_already, repeatable
 from day1.services.branches.forking import create
 from day1.services.branches.forking_past import PastFork, create_past
 from day1.services.branches.notes import mark
 from day1.services.branches.tree import Node, states, topology
 from day1.services.merges.protection import changes_of
+from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.shared.answers import state_of
 
 _CHANGES: Final = 20
@@ -66,6 +67,7 @@ class BranchCreated(Response):
 def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
     repo = repeatable(ctx, request)
+    is_repeated = made_already(ctx, request, Branch, "branch")
     parent_branch = branch_of(ctx, request.parent_branch or MAIN)
     if request.at is None:
         new_branch = create(
@@ -79,7 +81,11 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
         branch_name=new_branch.name,
         created_at=show(new_branch.created_at),
         parent=parent_branch.name,
-        written=Written(branch=new_branch.name, commit=str(new_branch.fork_commit)),
+        written=Written(
+            branch=new_branch.name,
+            commit=str(new_branch.fork_commit),
+            notes=[BY_REQUEST] if is_repeated else [],
+        ),
     )
 
 

@@ -19,9 +19,11 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import Step
+from day1.model.records.snapshot import Snapshot
 from day1.model.values.instant import parse, show
-from day1.services.access.calls import branch_of, repeatable, spaces_of
+from day1.services.access.calls import branch_of, made_already, repeatable, spaces_of
 from day1.services.branches.snapshots import snapshot, snapshots
+from day1.services.repository.idempotency import BY_REQUEST
 from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
 from day1.toolsets.shared.answers import Full, texts_of
@@ -53,12 +55,17 @@ class SnapshotTaken(Response):
 def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
     """Mark a branch's present state so that it can be restored."""
     branch = branch_of(ctx, request.branch)
+    is_repeated = made_already(ctx, request, Snapshot, "snap")
     new_snapshot = snapshot(repeatable(ctx, request), branch, request.label, ctx.clock())
     return SnapshotTaken(
         snapshot_id=new_snapshot.id,
         created_at=show(new_snapshot.created_at),
         label=new_snapshot.label,
-        written=Written(branch=branch.name, commit=new_snapshot.commit),
+        written=Written(
+            branch=branch.name,
+            commit=new_snapshot.commit,
+            notes=[BY_REQUEST] if is_repeated else [],
+        ),
     )
 
 
