@@ -58,7 +58,8 @@ def test_a_branch_is_seen_within_the_limits(
     else:
         with pytest.raises(Forbidden) as caught:
             access.check(branch)
-        assert f"limited to branches named {', '.join(limits)}: pass `branch`" in str(caught.value)
+        assert f"limited to branches named {', '.join(limits)}. Name a branch" in str(caught.value)
+        assert "`parent_branch`" in str(caught.value)
         assert caught.value.details["branches"] == [*limits]
 
 

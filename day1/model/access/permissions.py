@@ -75,8 +75,9 @@ class Access:
     def outside(self) -> Forbidden:
         """Build the error for a call about a branch outside the limits."""
         return Forbidden(
-            f"This token is limited to branches named {', '.join(self.branches)}: "
-            "pass `branch`, or use another token.",
+            f"This token is limited to branches named {', '.join(self.branches)}. Name a branch "
+            "within the limits in each argument such as `branch`, `parent_branch` or "
+            "`target_branch` (left out, it may mean `main`), or use another token.",
             branches=list(self.branches),
         )
 
