@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import click
 import pytest
 
 from day1.interfaces.cli import main as command_line
@@ -45,6 +46,20 @@ def test_every_promised_command_is_there_and_helps(bare: CommandLine) -> None:
     for code in ("0", "1", "2", "3", "130"):
         assert f"\n    {code} " in shown
     assert set(PROMISED) == {n for names in command_line.SECTIONS.values() for n in names}
+
+
+def test_every_command_that_prints_an_answer_takes_json() -> None:
+    """README says so; the other three serve a client until it leaves."""
+    context = click.Context(command_line.day1)
+
+    def without_json(command: click.Command, name: str) -> list[str]:
+        if isinstance(command, click.Group):
+            words = command.list_commands(context)
+            inner = [(command.get_command(context, word), word) for word in words]
+            return [name for found, word in inner if found for name in without_json(found, word)]
+        return [] if any("--json" in option.opts for option in command.params) else [name]
+
+    assert sorted(without_json(command_line.day1, "day1")) == ["hook", "mcp", "serve"]
 
 
 def test_help_loads_click_and_no_engine(bare: CommandLine) -> None:

@@ -110,6 +110,13 @@ def test_a_review_of_a_deleted_branch_names_the_command_that_closes_it(
     assert cli.refused("review", action, review)["next"] == [{"operation": "review_close"}]
 
 
+def test_the_list_of_reviews_without_a_command_is_json_if_asked(cli: CommandLine) -> None:
+    cli("review", "open", "experiment")
+    assert cli.json("review") == cli.json("review", "list")
+    assert len(cli.json("review")["result"]) == 1
+    assert "after 'list'" in cli("review", "--json", "list", code=2).err
+
+
 def test_protection_is_one_thing_at_a_time(cli: CommandLine) -> None:
     assert "takes writes" in cli("branch", "--unprotect", "main").out
     cli.add("direct")

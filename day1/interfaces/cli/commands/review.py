@@ -25,15 +25,18 @@ review_argument = click.argument("review", required=False)
 
 
 @click.group("review", invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON document.")
 @click.pass_context
-def review_command(ctx: click.Context) -> None:
+def review_command(ctx: click.Context, *, as_json: bool) -> None:
     """Review a branch before it is merged; without a command, list the open reviews.
 
     REVIEW is an id or its last letters, or the name of the branch under review; default: the
     current branch.
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_command)
+        ctx.invoke(list_command, as_json=as_json)
+    elif as_json:
+        raise click.UsageError(f"Write --json after {ctx.invoked_subcommand!r}.")
 
 
 @review_command.command("list")
