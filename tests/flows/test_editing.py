@@ -46,6 +46,11 @@ def update(memory, origin=ADA, branch="main", **columns):
     return editing.update(memory.repo, find(memory.repo, branch), correction, origin)
 
 
+def restore(memory, row_id, state):
+    request = restoring.RestoreRequest(find(memory.repo, "main"), state, "then", row_id)
+    return restoring.restore_to(memory.repo, request)
+
+
 def test_a_new_text_is_unverified_and_has_its_own_hash(memory):
     memory.judge("main", "fact_a", "verified", "[1]")
     update(memory, category="new")
@@ -85,7 +90,7 @@ def test_the_author_of_a_cell_is_who_gave_it_its_present_value(memory):
     assert authors(memory) == {"category": "bob", "confidence": "ada"}
     state = memory.store.history.at("main", at)
     noted = edits(memory)
-    restoring.restore_row(memory.repo, find(memory.repo, "main"), "fact_a", state)
+    restore(memory, "fact_a", state)
     assert authors(memory) == {}
     assert edits(memory) == noted
 
@@ -106,7 +111,7 @@ def test_a_row_restored_from_a_faster_clock_is_not_there_before_it_was_restored(
     added = memory.add_fact("side", "fact_b", fact_text="b").at
     memory.clock.skew = 0
     state = Ref(commit=memory.store.commit_pending("side"))
-    done = restoring.restore_row(memory.repo, find(memory.repo, "main"), "fact_b", state)
+    done = restore(memory, "fact_b", state)
     assert done.at > added
     assert "fact_b" not in memory.state("main", done.at - 1)["facts"]
     assert "fact_b" in memory.state("main", done.at)["facts"]

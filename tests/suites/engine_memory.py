@@ -145,7 +145,8 @@ class EngineMemory:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             on = self._open(branch)
-            return Receipt(restoring.restore_row(self.repo, on, row_id, state).at)
+            request = restoring.RestoreRequest(on, state, str(at), row_id)
+            return Receipt(restoring.restore_to(self.repo, request).at)
 
         return _asked(action)
 
@@ -153,7 +154,8 @@ class EngineMemory:
         def action() -> Receipt:
             state = self.store.history.at(lookup.find(self.repo, branch).name, at)
             on = self._open(branch)
-            return Receipt(restoring.restore_branch(self.repo, on, state, str(at)).at)
+            request = restoring.RestoreRequest(on, state, str(at))
+            return Receipt(restoring.restore_to(self.repo, request).at)
 
         return _asked(action)
 

@@ -54,22 +54,19 @@ def restore(repo: Repository, request: RestoreRequest, now: int) -> RestoredOnce
         NotFound: the row is neither on the branch nor in the past state.
         RequestReused: the same request id made another snapshot or restored something else.
     """
-    branch, state, row_id = request.branch, request.state, request.row_id
+    branch = request.branch
     snapshot_id = repo.new_id("snap", now)
     while (earlier_snapshot := taken_before(repo, snapshot_id, branch, _LABEL)) is not None:
         earlier = _restored_after(repo, request, earlier_snapshot)
         if earlier is not None:
             return RestoredOnce(earlier, earlier_snapshot, repeated=True)
         snapshot_id = repo.new_id("snap", now)
-    if row_id is not None:
-        with repo.store.reading(Ref(branch=branch.name)) as reading:
-            _writes_of_row(repo, branch, reading, row_id, state)  # an unknown row: no snapshot
+    if request.row_id is not None:
+        present = Ref(branch=branch.name)
+        with repo.store.reading(present) as reading:
+            _writes_of(repo, request, reading, present)  # an unknown row: no snapshot
     snapshot_before = take(repo, snapshot_id, branch, _LABEL, now)
-    what = _name_of(request)
-    if row_id is None:
-        restored = restore_branch(repo, branch, state, what, snapshot_before.id)
-    else:
-        restored = restore_row(repo, branch, row_id, state, what, snapshot_before.id)
+    restored = restore_to(repo, request, snapshot_before.id)
     return RestoredOnce(
         restored if restored.commit else _unchanged(snapshot_before), snapshot_before
     )
@@ -97,31 +94,36 @@ def _restored_after(
             break
     tip = Ref(commit=snapshot.commit)
     with repo.store.reading(tip) as reading:
-        if request.row_id is None:
-            writes = _writes_of_branch(repo, reading, tip, request.state)
-        else:
-            writes = _writes_of_row(repo, request.branch, reading, request.row_id, request.state)
+        writes = _writes_of(repo, request, reading, tip)
     return None if any(writes.values()) else _unchanged(snapshot)
 
 
-def restore_row(
-    repo: Repository,
-    branch: Branch,
-    row_id: str,
-    state: Ref,
-    what: str | None = None,
-    snapshot_id: str | None = None,
+def restore_to(
+    repo: Repository, request: RestoreRequest, snapshot_id: str | None = None
 ) -> Restored:
-    """Restore one row to its version in a past state, or remove it if that state lacks it.
+    """Restore a row or a branch to a past state; the commit names the snapshot before it.
 
-    `what` names the row and the state in the message; default: the row.
+    A row that the past state lacks is removed. Edits are history and stay; held items are part of
+    the state and go back with the branch.
 
     Raises:
         NotFound: the row is neither on the branch nor in the past state.
     """
-    with repo.store.changing(branch.name) as work:
-        writes = _writes_of_row(repo, branch, work, row_id, state)
-        return _commit_restore(work, writes, what or row_id, snapshot_id)
+    branch_name = request.branch.name
+    with repo.store.changing(branch_name) as work:
+        writes = _writes_of(repo, request, work, Ref(branch=branch_name))
+        return _commit_restore(work, writes, _name_of(request), snapshot_id)
+
+
+def _writes_of(repo: Repository, request: RestoreRequest, present: Reading, at: Ref) -> Writes:
+    """Return the writes that restore what a request names, from the present state, which is `at`.
+
+    Raises:
+        NotFound: the row is in neither state.
+    """
+    if request.row_id is None:
+        return _writes_of_branch(repo, present, at, request.state)
+    return _writes_of_row(repo, request.branch, present, request.row_id, request.state)
 
 
 def _writes_of_row(
@@ -146,18 +148,6 @@ def _writes_of_row(
         id=row_id,
         branch=branch.name,
     )
-
-
-def restore_branch(
-    repo: Repository, branch: Branch, state: Ref, what: str, snapshot_id: str | None = None
-) -> Restored:
-    """Restore every row of a branch to a past state; `what` names the state in the message.
-
-    Edits are history and stay; held items are part of the state and go back with it.
-    """
-    with repo.store.changing(branch.name) as work:
-        writes = _writes_of_branch(repo, work, Ref(branch=branch.name), state)
-        return _commit_restore(work, writes, what, snapshot_id)
 
 
 def _writes_of_branch(repo: Repository, reading: Reading, present: Ref, state: Ref) -> Writes:

@@ -1,5 +1,7 @@
 """History: where a row comes from, going back, undoing, and which commit is of which branch."""
 
+from dataclasses import replace
+
 import pytest
 
 from day1.errors import NotFound
@@ -51,16 +53,18 @@ def test_a_row_and_a_branch_go_back_to_a_state_of_their_past(bench: Bench) -> No
     then = bench.store.tips[MAIN]
     correct(bench, "hot")
     bench.add("fact_b", "b")
-    restoring.restore_row(bench.repo, bench.branch(), "fact_a", Ref(commit=then))
+    request = restoring.RestoreRequest(bench.branch(), Ref(commit=then), "then", "fact_a")
+    restoring.restore_to(bench.repo, request)
     assert bench.present("fact_a")["category"] is None
     assert bench.facts() == {"fact_a", "fact_b"}
-    restoring.restore_branch(bench.repo, bench.branch(), Ref(commit=then), "then")
+    restoring.restore_to(bench.repo, replace(request, row_id=None))
     assert bench.facts() == {"fact_a"}
 
 
 def test_a_restored_state_that_is_there_already_makes_no_commit(bench: Bench) -> None:
     tip = bench.store.tips[MAIN]
-    done = restoring.restore_branch(bench.repo, bench.branch(), Ref(commit=tip), "now")
+    request = restoring.RestoreRequest(bench.branch(), Ref(commit=tip), "now")
+    done = restoring.restore_to(bench.repo, request)
     assert (done.commit, bench.store.tips[MAIN]) == (None, tip)
 
 

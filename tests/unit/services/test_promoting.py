@@ -64,7 +64,8 @@ class Namespace:
         on = self.bench.branch(branch)
         self.bench.store.commit_pending(branch)
         state = self.bench.store.history.at(branch, at)
-        restoring.restore_branch(self.bench.repo, on, state, "an instant")
+        request = restoring.RestoreRequest(on, state, "an instant")
+        restoring.restore_to(self.bench.repo, request)
 
     def merge(self, branch: str) -> None:
         self._tick()
