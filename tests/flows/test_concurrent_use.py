@@ -141,7 +141,7 @@ def test_the_name_of_a_retired_branch_is_taken_and_says_how_to_have_it_back(
     make = partial(call, store, "memory_branch_create", branch_name="OLD")
     refused(make, "branch_exists", "choose another name")
     retiring.retire(store.repo, lookup.find(store.repo, "old"), now())
-    refused(make, "branch_exists", "`day1 switch old` brings it back")
+    refused(make, "branch_exists", 'memory_branch_revive(branch_name="old") brings it back')
 
 
 def test_a_bundle_that_two_take_at_once_is_taken_once(

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.errors import BranchExists, Conflict, Json, RequestReused
+from day1.errors import Advice, BranchExists, Conflict, Json, RequestReused
 from day1.model.branches.branch import Branch, DeletedBranch
 from day1.model.branches.names import check_name, numbered
 from day1.model.catalogue import RECORDS
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.intent import IntentKind
 from day1.model.records.sharing import FILLED, Bundle
+from day1.services.branches.lookup import revival_of
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 
@@ -38,12 +39,15 @@ def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str
     """
     existing_branch = repo.ledger.branch(check_name(name))
     if existing_branch is not None and existing_branch.id != branch_id:
-        hint = "choose another name"
+        hint = Advice("choose another name.")
         if existing_branch.retired_tip is not None:
-            command = f"`day1 switch {existing_branch.name}`"
-            hint = f"it was retired, and {command} brings it back; or {hint}"
+            hint = Advice(
+                "it was retired, and {revive} brings it back; or choose another name.",
+                revive=revival_of(existing_branch),
+            )
         raise BranchExists(
-            f"A branch {existing_branch.name!r} exists already (case does not count): {hint}.",
+            f"A branch {existing_branch.name!r} exists already (case does not count):",
+            hint,
             branch=existing_branch.name,
         )
     return name
