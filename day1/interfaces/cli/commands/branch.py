@@ -32,9 +32,10 @@ from day1.model.values.showing import short_commit
 def branch_command(session: Session, name: str | None, start: str | None, **options: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 
-    The engine keeps the memories of a deleted branch under a tag. A protected branch takes merges
-    only: reviewed, of verified facts (gate), by a token other than the author's, or looked at as
-    often as its rules say (tiers): --tier "none kind=observation" --tier "two category=policy".
+    No command brings a deleted branch back; an archived one is only hidden. A protected branch
+    takes merges only: reviewed, of verified facts (gate), by a token other than the author's, or
+    looked at as often as its rules say (tiers): --tier "none kind=observation" --tier
+    "two category=policy".
     """
     is_deletion = options["delete"] or options["force"]
     is_protection = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])

@@ -74,8 +74,10 @@ def _state(ctx: Context, branch: Branch, to: str) -> Ref:
             raise
         return ctx.repo.history.at(branch.name, parse(to, end=True))
     if named_snapshot.branch_id != branch.id:
+        is_deleted = ctx.repo.ledger.record(Branch, named_snapshot.branch_id) is None
         raise NotFound(
-            f"The snapshot {to!r} is of another branch than {branch.name!r}: name its branch.",
+            f"The snapshot {to!r} is of another branch than {branch.name!r}"
+            + (", which was deleted." if is_deleted else ": name its branch."),
             snapshot=named_snapshot.id,
         )
     return Ref(commit=named_snapshot.commit)
