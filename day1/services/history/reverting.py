@@ -21,6 +21,7 @@ from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Changes, Commit, CommitId, Message, Query, Ref, Writes
 from day1.model.rows.kind import BY_NAME, HELD, MEMORIES, Row
 from day1.model.rows.origin import Origin
+from day1.model.values.ids import short_hash
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed, refuse_protected
 from day1.services.history.ancestry import Ancestry
@@ -118,7 +119,8 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
     revert_id = repo.new_id("revert", 0) if repo.of_request else None
     undone_commit, earlier = _undone(repo, branch, request.undo, revert_id)
     if earlier is not None:
-        if earlier.meta.get("choices", _named(request.choices)) != _named(request.choices):
+        choices_hash = _hash_of(request.choices)
+        if earlier.meta.get("choices", choices_hash) != choices_hash:
             raise reused(earlier.id)
         with repo.store.reading(Ref(commit=earlier.parents[0])) as before:
             plan, dependents = _plan(repo, branch, undone_commit, request.choices, before)
@@ -134,15 +136,15 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
         work.apply(writes)
         commit_meta: dict[str, Json] = {"reverts": undone_commit.id, "by": origin.agent_id}
         if revert_id is not None:
-            commit_meta |= {"request": revert_id, "choices": _named(request.choices)}
+            commit_meta |= {"request": revert_id, "choices": _hash_of(request.choices)}
         commit_line = f"revert {undone_commit.op} {undone_commit.id[:8]}: {_count(plan)} rows"
         commit = work.commit(Message("revert", commit_line, meta=commit_meta))
     return Revert(undone_commit, plan, dependents, commit, 0, done=True)
 
 
-def _named(choices: Collection[Choice]) -> list[Json]:
-    """Return what choices decide, and how; not their values, as those may be redacted later."""
-    return [*sorted([choice.row_id, choice.cell, choice.take] for choice in choices)]
+def _hash_of(choices: Collection[Choice]) -> str:
+    """Hash what choices decide and how; not their values, as those may be redacted later."""
+    return short_hash(*sorted(f"{each.row_id} {each.cell} {each.take}" for each in choices))
 
 
 def _undone(
