@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("pydantic_ai.conversation_store", reason="the extra is not installed")
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic_ai import Conversation
 from pydantic_ai.conversation_store import (
@@ -263,11 +263,15 @@ class Primitives:
         ]
         last = max(numbers, default=self.added - 1)
         has_last = last >= 0 and not self.has_deleted
+        earlier = await self.store.read_record(of)
+        kept = (
+            [] if earlier is None else list(earlier.branches)
+        )  # no entry is left without a record
         record = ConversationRecord(
             conversation_id=of,
             head_id=None if head is None or (head == -1 and not has_last)
             else ENTRIES[last if head == -1 else head],
-            branches=[ENTRIES[last]] if has_last else [],
+            branches=[ENTRIES[last]] if has_last else kept,
             scope=scope,
             revision=str(self.revision),
             updated_at=THEN,
@@ -295,6 +299,15 @@ class Primitives:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(PRIMITIVE, min_size=4, max_size=14))
+@example(
+    [
+        ("write", "a", None, True, None, 1),
+        ("write", "A", -1, True, None, 0),
+        ("delete", "a", True),
+        ("write", "A", -1, True, None, 0),
+        ("delete", "A", True),
+    ]
+)
 def test_the_same_primitives_have_the_same_results(
     tried: day1.Memory, steps: list[tuple[Any, ...]]
 ) -> None:
