@@ -264,9 +264,8 @@ class Primitives:
         last = max(numbers, default=self.added - 1)
         has_last = last >= 0 and not self.has_deleted
         earlier = await self.store.read_record(of)
-        kept = (
-            [] if earlier is None else list(earlier.branches)
-        )  # no entry is left without a record
+        # No entry is left without a record: such entries stay, as the page says.
+        kept = [] if earlier is None else list(earlier.branches)
         record = ConversationRecord(
             conversation_id=of,
             head_id=None if head is None or (head == -1 and not has_last)
