@@ -12,7 +12,7 @@ pytest.importorskip("anthropic.lib.tools", reason="the extra `anthropic` is not 
 
 import day1
 from day1 import errors
-from day1.integrations.anthropic import Day1MemoryTool
+from day1.integrations.anthropic import Day1MemoryTool, files
 from tests.wires.anthropic_commands import (
     Command,
     answer,
@@ -183,6 +183,22 @@ def test_a_command_begins_anew_after_another_writer(
     assert {key: text for key, text in files.items() if text is not None} == after
 
 
+def test_a_command_is_tried_for_as_long_as_a_crowd_of_writers_needs(
+    local: day1.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = local.create_branch(f"hasty/{next(_numbers)}", source="main")
+    tool = Day1MemoryTool(memory)
+    answer(tool, create("/memories/d/a", "x"))
+    hasty = Hasty(memory, monkeypatch, "d/a")
+    hasty.most = 30
+    assert (
+        answer(tool, insert("/memories/d/a", 1, "z")) == "The file /memories/d/a has been edited."
+    )
+    assert answer(tool, view("/memories/d/a")).endswith(
+        "\n     1\t30\n     2\tz\n     3\tx\n     4\t"
+    )
+
+
 def test_a_command_gives_up_where_others_are_always_quicker(
     local: day1.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +207,7 @@ def test_a_command_gives_up_where_others_are_always_quicker(
     answer(tool, create("/memories/d/a", "x"))
     hasty = Hasty(memory, monkeypatch, "d/a")
     hasty.most = 1_000
+    monkeypatch.setattr(files, "_WAIT_S", 0.2)
     said = answer(tool, delete("/memories/d"))
     assert said == (
         "error: Others are changing /memories/d all the time, so nothing was changed: view it and "

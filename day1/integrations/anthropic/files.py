@@ -14,6 +14,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818StrReplaceCommand,
     BetaMemoryTool20250818ViewCommand,
 )
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 import day1
 from day1 import errors
@@ -39,8 +40,10 @@ from day1.integrations.anthropic.refusals import refusals
 from day1.integrations.anthropic.texts import inserted, replaced, shown, size_of
 from day1.types import RowBlame
 
-_TRIES: Final = 20
-"""Maximum number of attempts of a command while other writers change its entries."""
+_WAIT_S: Final = 20
+"""How long a command is tried again while other writers change its entries, in seconds."""
+_PAUSES: Final = wait_random_exponential(multiplier=0.01, max=0.2)
+"""Random pauses between the attempts, so that two writers do not meet again."""
 T = TypeVar("T")
 
 
@@ -206,12 +209,12 @@ class Files:
         """
         entries = self.entries
         with refusals(path, entries.on.name):
-            for _ in range(_TRIES - 1):
-                try:
-                    return command(entries)
-                except errors.RevisionChanged:
-                    continue
-            return command(entries)
+            return Retrying(
+                retry=retry_if_exception_type(errors.RevisionChanged),
+                stop=stop_after_delay(_WAIT_S),
+                wait=_PAUSES,
+                reraise=True,
+            )(command, entries)
 
 
 def _file(entries: Entries, key: str) -> Entry | None:
