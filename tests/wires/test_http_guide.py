@@ -97,4 +97,10 @@ def test_headers_of_the_guide_are_heard(server: HttpServer) -> None:
 
 def test_every_status_is_explained() -> None:
     explained = {int(status) for status in re.findall(r"^\| (\d{3}) \|", GUIDE, re.MULTILINE)}
-    assert explained == {*STATUS.values(), 405, 413, 421, 500}
+    assert explained == {*STATUS.values(), 307, 405, 413, 421, 500}
+
+
+def test_a_path_that_ends_with_a_slash_leads_to_the_one_without(server: HttpServer) -> None:
+    answered = server.ask("GET", "/api/v1/openapi.json/")
+    assert answered.status == 307
+    assert answered.headers["location"].endswith("/api/v1/openapi.json")
