@@ -129,7 +129,7 @@ def after(state: State, action: Action) -> State:
             new[name] = dict(new[parent])
         case {"action": "delete" | "retire", "name": name}:
             del new[name]
-        case {"action": "revive" | "curate" | "take", "name": name, "facts": facts}:
+        case {"action": "revive" | "undelete" | "curate" | "take", "name": name, "facts": facts}:
             new[name] = dict(facts)
         case {"action": "propose", "name": name, "target": target, "facts": facts}:
             # It is killed before it merges what may be merged unseen.
@@ -242,7 +242,7 @@ def facts(count: int, what: str) -> dict[str, str]:
 
 
 def story() -> list[Action]:
-    """What is there before a kill: main, a side and a retired branch, pending rows, an index."""
+    """What is there before a kill: main, a side, a retired and a deleted branch, pending rows, an index."""
     first = fact_id()
     on_main = {"action": "write", "branch": "main"}
     return [
@@ -252,6 +252,8 @@ def story() -> list[Action]:
         {"action": "write", "branch": "side", "id": fact_id(), "text": "said on the side"},
         {"action": "fork", "name": "old", "parent": "side"},
         {"action": "retire", "name": "old"},
+        {"action": "fork", "name": "gone", "parent": "side"},
+        {"action": "delete", "name": "gone"},
         {"action": "embed", "branch": "main"},
         {**on_main, "id": fact_id(), "text": "said and waiting"},
     ]
@@ -283,6 +285,7 @@ def action_for(point: str, state: State) -> Action:
         },
         "retire": {"action": "retire", "name": "side"},
         "revive": {"action": "revive", "name": "old", "facts": state["side"]},
+        "undelete": {"action": "undelete", "name": "gone", "facts": state["side"]},
         "import": {
             "action": "import",
             "branch": "main",
@@ -326,6 +329,8 @@ POINTS = (
     "revive.after_intent",
     "revive.forked",
     "revive.after_ledger",
+    "undelete.after_intent",
+    "undelete.retired",
     "import.after_unit",
     "embed.vectors_written",
     "embed.before_commit",

@@ -93,6 +93,10 @@ def revive(store: OpenStore, action: Action) -> None:
     retiring.revive(store.repo, branch, now())
 
 
+def undelete(store: OpenStore, action: Action) -> None:
+    retiring.undelete(store.repo, action["name"], now())
+
+
 def merge(store: OpenStore, action: Action) -> None:
     source, target = (lookup.find(store.repo, action[end]) for end in ("source", "target"))
     request = planning.MergeRequest(source, target, "auto")
@@ -231,6 +235,7 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "propose": propose,
     "retire": retire,
     "revive": revive,
+    "undelete": undelete,
     "import": import_,
     "embed": embed,
     "compact": compact,

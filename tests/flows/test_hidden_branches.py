@@ -70,14 +70,8 @@ def make(store: OpenStore) -> Ids:
     ids["schedule"] = made["scheduleIds"][-1]
     for text in ("Ada likes black tea.", "Bo likes the deploy job.", "The gate opens at nine."):
         ids["fact"] = deed(store, "core.memory_write_fact", MINE, fact_text=text)["id"]
-    deed(
-        store,
-        "core.memory_write_relation",
-        MINE,
-        source_entity="Ada",
-        relation_type="likes",
-        target_entity="tea",
-    )
+    tea = {"source_entity": "Ada", "relation_type": "likes", "target_entity": "tea"}
+    deed(store, "core.memory_write_relation", MINE, **tea)
     deed(store, "core.memory_write_observation", MINE, observation_type="insight", summary="Tea!")
     said = deed(store, "core.memory_log_message", MINE, role="user", content="Is there tea?")
     ids |= {"conversation": said["conversation_id"], "message": said["message_id"]}
@@ -172,6 +166,8 @@ def hide(store: OpenStore, ids: Ids) -> None:
         deed(store, "compose.turn_record", branch, userMessage="A secret turn.", **TURN)
         deed(store, "compose.transcript_store", branch, messages=[SAID], tokenCount=9, summary="A secret.", **SESSION)  # fmt: skip
         deed(store, "compose.sessions_working_update", branch, sessionId="s1", context=["secret"], **OF_W)  # fmt: skip
+    deed(store, "core.memory_branch_create", branch_name="hidden/gone", parent_branch=MINE)
+    deed(store, "review.memory_branch_delete", branch_name="hidden/gone")
     task = deed(
         store,
         "core.memory_task_create",
@@ -322,7 +318,11 @@ CALLS: dict[str, Any] = {
         ],
     },
     "review.memory_branch_archive": [{"branch_name": "mine/c"}, {"branch_name": "hidden/x"}],
-    "review.memory_branch_revive": [{"branch_name": "mine/c"}, {"branch_name": "hidden/x"}],
+    "review.memory_branch_revive": [
+        {"branch_name": "mine/c"},
+        {"branch_name": "hidden/x"},
+        {"branch_name": "hidden/gone", "deleted": True},
+    ],
     "review.memory_branch_delete": [
         {"branch_name": "mine/c"},
         {"branch_name": "hidden/x", "force": True},

@@ -24,7 +24,7 @@ from day1.model.redaction.mask import mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Ref
 from day1.services.access.calls import now
-from day1.services.branches import deleting
+from day1.services.branches import deleting, retiring
 from day1.services.branches.lookup import find
 from day1.services.redaction.purging import purge
 from day1.services.repository.commit_ids import new_ids
@@ -220,6 +220,12 @@ def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: 
         for at in range(3):
             asked = questions(one, 5, seed=at)
             assert [call(other, tool, **given) for tool, given in asked]
+        (one_back, other_back) = (
+            retiring.undelete(each.repo, "gone", now()) for each in (one, other)
+        )
+        assert (one_back.id, one_back.parent_id) == (other_back.id, other_back.parent_id)
+        assert facts(one, "gone") == facts(other, "gone")
+        assert "[redacted]" in facts(other, "gone")
         index_all(other)
     assert words_in(store) == set()
 

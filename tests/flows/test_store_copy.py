@@ -128,6 +128,18 @@ def test_names_of_255_characters_are_copied_there_and_back(place: str, tmp_path:
         assert {name: found[name] for name in named} == named
 
 
+def test_a_deleted_branch_comes_back_on_a_copy(store: Path, place: str) -> None:
+    with opened_at(store) as opened_store:
+        call(opened_store, "memory_branch_create", branch_name="gone")
+        write(opened_store, "Only here.", branch="gone")
+        call(opened_store, "memory_branch_delete", branch_name="gone", force=True)
+    copy(store, place)
+    for where in (store, place):
+        with opened_at(where) as opened_store:
+            call(opened_store, "memory_branch_revive", branch_name="gone", deleted=True)
+            assert facts(opened_store, "gone")[-1] == "Only here."
+
+
 @pytest.mark.weekly
 def test_the_copy_goes_on_as_the_store_would(store: Path, place: str) -> None:
     """What was merged is known to be, and what is held is taken."""

@@ -10,6 +10,7 @@ import pytest
 
 from day1.services.branches.lookup import find
 from day1.services.branches.retiring import retire
+from tests import engine
 from tests.flows.opened_store import opened
 from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer
@@ -91,7 +92,7 @@ def wire(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wire]:
             yield RestWire(stack.enter_context(HttpServer(folder, DAY1_HTTP__RATE="0")))
         else:
             line = CommandLine(tmp_path)
-            line.env["DAY1_HOME"] = str(folder)
+            line.env |= engine.variables(folder)
             yield CommandWire(line)
 
 
@@ -146,8 +147,31 @@ def test_a_branch_is_deleted_once_and_never_main_nor_one_that_is_needed(wire: Wi
     assert (deleted["branch_name"], deleted["deleted"]) == ("side", True)
     again = wire.error("memory_branch_delete", **arguments)
     assert again["code"] == "unknown_branch"
-    assert again["next"] == [{"operation": "memory_branch_list"}]
+    revival = {"branch_name": "side", "deleted": True}
+    assert again["next"] == [{"operation": "memory_branch_revive", "arguments": revival}]
     assert [branch["branch_name"] for branch in rows(wire, "memory_branch_list")] == ["main"]
+
+
+def test_a_deleted_branch_comes_back_only_if_it_is_asked_for(wire: Wire) -> None:
+    wire.ok("memory_branch_create", branch_name="side", description="Tea on the side.")
+    fact = wire.ok("memory_write_fact", fact_text="Side tea.", branch="side")["id"]
+    (_, before) = rows(wire, "memory_branch_list")
+    deletion = {"branch_name": "side", "force": True, "request_id": "away"}
+    (note,) = wire.ok("memory_branch_delete", **deletion)["written"]["notes"]
+    assert "memory_branch_revive" in note or "day1 branch --revive side" in note
+    assert wire.error("memory_branch_revive", branch_name="side")["code"] == "unknown_branch"
+    revival = {"branch_name": "side", "deleted": True}
+    assert [wire.ok("memory_branch_revive", **revival)["revived"] for _ in range(2)] == [
+        True,
+        False,
+    ]
+    (_, after) = rows(wire, "memory_branch_list")
+    assert {**after, "commit": ""} == {**before, "commit": ""}
+    assert wire.ok("memory_get", id=fact, branch="side")["row"]["id"] == fact
+    assert wire.ok("memory_search", query="tea", branch="side")["result"]
+    again = wire.ok("memory_branch_delete", **deletion)["written"]["notes"]
+    assert again == ["This request was answered before: nothing was written again."]
+    assert wire.ok("memory_get", id=fact, branch="side")["row"]["id"] == fact
 
 
 def test_a_branch_whose_memories_are_merged_is_deleted_without_force(wire: Wire) -> None:
@@ -231,7 +255,9 @@ def admin(server: HttpServer) -> RestWire:
     wire = RestWire(server, server.token("root"))
     wire.ok("memory_write_fact", fact_text="Ada drinks tea.", branch="main")
     wire.ok("memory_branch_create", branch_name="mine/one")
-    wire.ok("memory_branch_create", branch_name="other")
+    for name in ("other", "gone"):
+        wire.ok("memory_branch_create", branch_name=name)
+    wire.ok("memory_branch_delete", branch_name="gone")
     wire.ok("memory_template_create", name="plan", source_branch="main")
     return wire
 
@@ -269,6 +295,7 @@ def test_a_limited_token_changes_its_own_branches_and_no_other(
         ("memory_branch_delete", "forbidden", {"branch_name": "no-such-branch"}),
         ("memory_branch_archive", "forbidden", {"branch_name": "other"}),
         ("memory_branch_revive", "forbidden", {"branch_name": "other"}),
+        ("memory_branch_revive", "forbidden", {"branch_name": "gone", "deleted": True}),
         ("knowledge_bundle_deprecate", "not_found", {"bundle_id": bundle}),
         ("memory_template_deprecate", "not_found", {"name": "plan"}),
     ]
@@ -284,4 +311,5 @@ def test_a_limited_token_changes_its_own_branches_and_no_other(
     assert writer.ok("memory_branch_delete", branch_name="mine/one", force=True)["deleted"]
     names = {branch["branch_name"] for branch in rows(admin, "memory_branch_list")}
     assert "mine/one" not in names
+    assert writer.ok("memory_branch_revive", branch_name="mine/one", deleted=True)["revived"]
     assert "other" in names

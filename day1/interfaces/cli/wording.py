@@ -46,7 +46,7 @@ CALLS: Final[Mapping[str, str]] = {
     "memory_branch_merge": "day1 cherry-pick {items[0]} --from {source_branch} "
     "--into {target_branch}",
     "memory_branch_protect": "day1 branch --unprotect {branch_name}",
-    "memory_branch_revive": "day1 switch {branch_name}",
+    "memory_branch_revive": "day1 branch --revive {branch_name}",
     "memory_log": "day1 log {branch}",
     "memory_revert": "day1 revert {commit}",
 }

@@ -1,5 +1,6 @@
 """Branches: a name, notes, and a place in the tree."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -96,7 +97,6 @@ class DeletedBranch:
     """The time of the deletion."""
     request: str | None = None
     """The id of the request that deleted the branch."""
-    parent_id: str | None = None
-    """The branch that it was forked from; unknown if an earlier version deleted it."""
-    forked_at: int | None = None
-    """The time of the fork; unknown if an earlier version deleted it."""
+    branch: Mapping[str, Json] | None = None
+    """The fields of its `Branch`, which is marked as retired; unknown if an earlier version deleted
+    it."""

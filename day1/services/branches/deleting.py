@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from day1.errors import Advice, BranchProtected, Json, Refused, Step
 from day1.model.branches.branch import MAIN, Branch, DeletedBranch
+from day1.model.records.codec import from_json, to_json
 from day1.model.records.intent import IntentKind
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import CommitId, Ref
@@ -32,7 +33,8 @@ def delete(
 ) -> Branch:
     """Delete a branch and its desks; a tag keeps the commits that only it reached.
 
-    `request` is the id of the request that deletes it: `deleted_by` finds the branch by it.
+    `undelete` brings the branch back without its desks. `request` is the id of the request that
+    deletes it: `deleted_by` finds the branch by it.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -177,17 +179,21 @@ def last_commit_of(repo: Repository, branch_id: str) -> CommitId | None:
 def recorded_branch(repo: Repository, branch_id: str) -> Branch | None:
     """Return a branch by its id, even a retired or deleted one; None if it is unknown.
 
-    Of a deleted branch only the name, the fork and the last commit are known, and not even the
-    parent if an earlier version deleted it.
+    A deleted branch is returned as a retired one.
     """
     branch = repo.ledger.record(Branch, branch_id)
     deleted = repo.ledger.record(DeletedBranch, branch_id) if branch is None else None
-    if deleted is None:
-        return branch
-    forked_at = deleted.forked_at or 0
-    return Branch(
-        deleted.id, deleted.name, deleted.parent_id, None, forked_at, retired_tip=deleted.tip
-    )
+    return branch if deleted is None else as_retired(deleted)
+
+
+def as_retired(deleted: DeletedBranch) -> Branch:
+    """Return a deleted branch as it was, marked as retired.
+
+    If an earlier version deleted it, only its name and its last commit are known.
+    """
+    if deleted.branch is None:
+        return Branch(deleted.id, deleted.name, None, None, 0, retired_tip=deleted.tip)
+    return from_json(Branch, deleted.branch)
 
 
 def refuse_loss(branch: Branch) -> Branch:
@@ -255,13 +261,7 @@ def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
 def _record_deletion(repo: Repository, branch: Branch, now: int, request: str | None) -> None:
     """Replace the record of a branch, which is marked as retired, by that of its deletion."""
     deleted_branch = DeletedBranch(
-        branch.id,
-        branch.name,
-        str(branch.retired_tip),
-        now,
-        request,
-        branch.parent_id,
-        branch.created_at,
+        branch.id, branch.name, str(branch.retired_tip), now, request, to_json(branch)
     )
     with repo.ledger.transaction():
         repo.ledger.put(deleted_branch)

@@ -96,16 +96,17 @@ def _made_before(repo: Repository, branch: Branch) -> Branch | None:
     Raises:
         RequestReused: the request made another branch, or its branch was deleted since.
     """
+    branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
+    branch_fields |= {"description": branch.description, "began_at": branch.began_at}
+    earlier_branch = made_by(repo.ledger, Branch, branch.id, **branch_fields)
     deleted_branch = repo.ledger.record(DeletedBranch, branch.id)
-    if deleted_branch is not None:
+    if earlier_branch is None and deleted_branch is not None:
         raise RequestReused(
             f"The branch {deleted_branch.name!r}, which this request_id made, was deleted since: "
             "a new request_id makes it again.",
             branch=deleted_branch.name,
         )
-    branch_fields: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
-    branch_fields |= {"description": branch.description, "began_at": branch.began_at}
-    return made_by(repo.ledger, Branch, branch.id, **branch_fields)
+    return earlier_branch
 
 
 def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:

@@ -7,12 +7,13 @@ from day1.errors import (
     Advice,
     BranchClosed,
     BranchProtected,
+    Json,
     Step,
     StoreBusy,
     StoreReadOnly,
     UnknownBranch,
 )
-from day1.model.branches.branch import MAIN, Branch
+from day1.model.branches.branch import MAIN, Branch, DeletedBranch
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import Kind
 from day1.services.repository.repository import Repository
@@ -33,12 +34,26 @@ def find(repo: Repository, name: str) -> Branch:
         hint = Advice("Did you mean {name}?", name=repr(branch.name))
     elif branch is not None:
         hint = Advice("It was retired; {memory_branch_revive} brings it back.")
+    elif deletion_of(repo, name) is not None:
+        hint = Advice("It was deleted; {undelete} brings it back.", undelete=undeletion_of(name))
     raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
+
+
+def deletion_of(repo: Repository, name: str) -> DeletedBranch | None:
+    """Return the record of the branch that was deleted last of those with a name, or None."""
+    deleted_branches = repo.ledger.records(DeletedBranch, name=name)
+    return max(deleted_branches, key=lambda deleted: deleted.created_at, default=None)
 
 
 def revival_of(branch: Branch) -> Step:
     """Build the call that brings a retired branch back."""
     return Step("memory_branch_revive", {"branch_name": branch.name}, whole=True)
+
+
+def undeletion_of(name: str) -> Step:
+    """Build the call that brings a deleted branch back."""
+    arguments: dict[str, Json] = {"branch_name": name, "deleted": True}
+    return Step("memory_branch_revive", arguments, whole=True)
 
 
 def _decided(repo: Repository, name: str) -> Branch | None:

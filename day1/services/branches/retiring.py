@@ -1,12 +1,12 @@
-"""Retiring branches: delete the ref, so that refs stay few, and keep record and commits."""
+"""Retiring branches (their ref goes, record and commits stay), and bringing branches back."""
 
 from dataclasses import dataclass, replace
 
 from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
-from day1.services.branches.deleting import keep, leaving, refuse_loss
-from day1.services.branches.lookup import find_again
+from day1.services.branches.deleting import as_retired, keep, leaving, refuse_loss
+from day1.services.branches.lookup import deletion_of, find_again
 from day1.services.branches.notes import unmark_retired
 from day1.services.repository.repository import Repository
 
@@ -46,12 +46,37 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
         retired_branch = _retired(repo, branch)
         if retired_branch is None:  # another process was quicker
             return find_again(repo, branch)
-        revived_branch = replace(retired_branch, retired_tip=None)
-        repo.history.fork(retired_branch.name, str(retired_branch.retired_tip))
-        repo.point("revive.forked")
-        with repo.ledger.ending():
-            repo.ledger.put_branch(revived_branch)
-        repo.point("revive.after_ledger")
+        return _revived(repo, retired_branch)
+
+
+def undelete(repo: Repository, name: str, now: int) -> Branch | None:
+    """Bring back the branch that was deleted last of those with a name.
+
+    It is as it was, without its desks.
+
+    Returns:
+        The branch; None if no branch of this name was deleted, or a branch has the name now.
+    """
+    if deletion_of(repo, name) is None:
+        return None
+    with repo.ledger.open_intent(REVIVE, RetireIntent(name), now, (name,)):
+        repo.point("undelete.after_intent")
+        deleted_branch = deletion_of(repo, name)
+        if deleted_branch is None or repo.ledger.branch(name) is not None:
+            return None
+        retired_branch = as_retired(deleted_branch)
+        repo.ledger.put_branch(retired_branch)
+        repo.point("undelete.retired")
+        return _revived(repo, retired_branch)
+
+
+def _revived(repo: Repository, retired_branch: Branch) -> Branch:
+    revived_branch = replace(retired_branch, retired_tip=None)
+    repo.history.fork(retired_branch.name, str(retired_branch.retired_tip))
+    repo.point("revive.forked")
+    with repo.ledger.ending():
+        repo.ledger.put_branch(revived_branch)
+    repo.point("revive.after_ledger")
     return revived_branch
 
 

@@ -62,6 +62,13 @@ def by_merge(strategy: str) -> Callable[[Bench], None]:
     return made
 
 
+def by_a_fork_that_was_deleted_and_came_back(bench: Bench) -> None:
+    fork(bench, SIDE)
+    write(bench, "fact_m", SIDE, "mia")
+    deleting.delete(bench.repo, bench.branch(SIDE), MAIN, bench.now)
+    retiring.undelete(bench.repo, SIDE, bench.now)
+
+
 def by_merge_of_a_deleted_branch(bench: Bench) -> None:
     by_merge("squash")(bench)
     deleting.delete(bench.repo, bench.branch("helper"), MAIN, bench.now)
@@ -113,6 +120,7 @@ WAYS_IN = [
     by_fork,
     by_fork_of_a_fork,
     by_fork_of_a_deleted_fork,
+    by_a_fork_that_was_deleted_and_came_back,
     by_merge("auto"),
     by_merge("squash"),
     by_merge_of_a_deleted_branch,

@@ -1,11 +1,14 @@
 """What stays of a branch that was deleted or retired: its commits, and what is known of it."""
 
+from dataclasses import replace
+
 import pytest
 
-from day1.errors import Refused
-from day1.model.branches.branch import MAIN, DeletedBranch
+from day1.errors import BranchExists, Refused, RequestReused, UnknownBranch
+from day1.model.branches.branch import MAIN, Branch, DeletedBranch
 from day1.model.merge.plan import Strategy
-from day1.services.branches import deleting, notes, retiring
+from day1.model.records.codec import to_json
+from day1.services.branches import deleting, forking, notes, retiring
 from day1.services.merges import merging, planning
 from tests.unit.services.conftest import ADA, Bench, Died, dying_at
 
@@ -61,10 +64,9 @@ def test_a_deletion_is_known_by_its_request_once_the_branch_is_gone(
         assert deleting.deleted_by(bench.repo, "first", "side") is None
         deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now, "first")
     deleted = deleting.deleted_by(bench.repo, "first", "side")
-    tip, main_id = str(side.fork_commit), bench.branch().id
-    assert deleted == DeletedBranch(
-        side.id, "side", tip, bench.now, "first", main_id, side.created_at
-    )
+    tip = str(side.fork_commit)
+    as_it_was = to_json(replace(side, retired_tip=tip))
+    assert deleted == DeletedBranch(side.id, "side", tip, bench.now, "first", as_it_was)
     assert deleting.deleted_by(bench.repo, "second", "side") is None
 
 
@@ -134,3 +136,91 @@ def test_a_branch_that_is_marked_as_retired_is_no_reason_to_go_without_a_tag(ben
     notes.mark(bench.repo, bench.branch("parent"), retired_tip=side.fork_commit)
     retiring.retire(bench.repo, side, bench.now)
     assert [*bench.repo.history.tags().values()] == [side.fork_commit]
+
+
+def deleted_side(bench: Bench) -> Branch:
+    """A branch with notes and a fact of its own, as it was before its deletion."""
+    bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    bench.store.commit_pending("side")
+    side = notes.mark(bench.repo, bench.branch("side"), purpose="p", tags=("t",), closed=True)
+    deleting.delete(bench.repo, side, MAIN, bench.now)
+    return side
+
+
+def test_a_deleted_branch_comes_back_as_it_was(bench: Bench) -> None:
+    side = deleted_side(bench)
+    assert retiring.undelete(bench.repo, "side", bench.now) == side
+    assert bench.branch("side") == side
+    assert bench.facts("side") == {"fact_a"}
+    assert retiring.undelete(bench.repo, "side", bench.now) is None, "it is there already"
+    deleting.delete(bench.repo, side, MAIN, bench.now)
+    assert retiring.undelete(bench.repo, "side", bench.now) == side
+
+
+@pytest.mark.parametrize("point", ["undelete.after_intent", "undelete.retired", "revive.forked"])
+def test_a_branch_is_deleted_or_comes_back_whole_after_a_kill(bench: Bench, point: str) -> None:
+    side = deleted_side(bench)
+    with pytest.raises(Died):
+        retiring.undelete(dying_at(bench.repo, point), "side", bench.now)
+    bench.repo.ledger.recover_orphans()
+    if point == "undelete.retired":  # it is in the ledger, and has no ref
+        retired = bench.repo.ledger.branch("side")
+        assert retired is not None
+        assert retiring.revive(bench.repo, retired, bench.now) == side
+    elif point == "undelete.after_intent":
+        assert bench.repo.ledger.branch("side") is None
+        assert retiring.undelete(bench.repo, "side", bench.now) == side
+    assert bench.branch("side") == side
+    assert bench.facts("side") == {"fact_a"}
+
+
+def test_of_two_deleted_branches_the_last_one_comes_back(bench: Bench) -> None:
+    deleted_side(bench)
+    bench.now += 1
+    bench.fork("side")
+    bench.add("fact_b", "b", "side")
+    deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
+    retiring.undelete(bench.repo, "side", bench.now)
+    assert bench.facts("side") == {"fact_b"}
+
+
+def test_a_branch_that_has_the_name_by_now_stays(bench: Bench) -> None:
+    deleted_side(bench)
+    newer = bench.fork("side")
+    assert retiring.undelete(bench.repo, "side", bench.now) is None
+    assert bench.branch("side") == newer
+    assert bench.facts("side") == set()
+
+
+def test_a_branch_that_never_was_does_not_come_back(bench: Bench) -> None:
+    assert retiring.undelete(bench.repo, "side", bench.now) is None
+    with pytest.raises(UnknownBranch, match="memory_branch_list"):
+        bench.branch("side")
+    deleted_side(bench)
+    with pytest.raises(UnknownBranch, match="It was deleted; memory_branch_revive"):
+        bench.branch("side")
+
+
+def test_of_a_branch_that_an_earlier_version_deleted_the_rows_come_back(bench: Bench) -> None:
+    side = deleted_side(bench)
+    recorded = bench.repo.ledger.record(DeletedBranch, side.id)
+    assert recorded is not None
+    bench.repo.ledger.put(replace(recorded, branch=None))
+    assert retiring.undelete(bench.repo, "side", bench.now) == Branch(
+        side.id, "side", None, None, 0
+    )
+    assert bench.facts("side") == {"fact_a"}
+
+
+def test_the_request_that_made_a_branch_answers_again_once_the_branch_is_back(bench: Bench) -> None:
+    repo = replace(bench.repo, new_id=lambda prefix, _now: f"{prefix}_r", of_request=True)
+    side = forking.create(repo, "side", bench.branch(), bench.now)
+    deleting.delete(bench.repo, side, MAIN, bench.now, "deletion")
+    with pytest.raises(RequestReused):
+        forking.create(repo, "side", bench.branch(), bench.now)
+    retiring.undelete(bench.repo, "side", bench.now)
+    assert forking.create(repo, "side", bench.branch(), bench.now) == side
+    assert deleting.deleted_by(bench.repo, "deletion", "side") is not None
+    with pytest.raises(BranchExists):
+        bench.fork("side")

@@ -1,4 +1,4 @@
-"""`day1 branch`: list, create, delete, archive or protect branches."""
+"""`day1 branch`: list, create, delete, revive, archive or protect branches."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from day1.model.values.showing import short_commit
 @click.option(
     "--archive/--unarchive", "archives", default=None, help="Archive NAME, or bring it back."
 )
+@click.option("--revive", is_flag=True, help="Bring back NAME, which was deleted or retired.")
 @click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other,tiers.")
 @click.option(
     "--tier", "tiers", metavar="RULE", multiple=True, help="With --protect tiers: a rule."
@@ -32,7 +33,7 @@ from day1.model.values.showing import short_commit
 def branch_command(session: Session, name: str | None, start: str | None, **options: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 
-    No command brings a deleted branch back; an archived one is only hidden. A protected branch
+    --revive brings a deleted branch back; an archived one is only hidden. A protected branch
     takes merges only: reviewed, of verified facts (gate), by a token other than the author's, or
     looked at as often as its rules say (tiers): --tier "none kind=observation" --tier
     "two category=policy".
@@ -41,15 +42,19 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     is_protection = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
     is_archiving = options["archives"] is not None
     is_creation = bool(start or options["description"] or options["at"])
-    action_flags = (is_deletion, is_archiving, is_protection, is_creation)
+    action_flags = (is_deletion, options["revive"], is_archiving, is_protection, is_creation)
     if sum(action_flags) > 1:
-        raise click.UsageError("Create, delete, archive or protect: give one of them at a time.")
+        raise click.UsageError(
+            "Create, delete, revive, archive or protect: give one of them at a time."
+        )
     if name is None:
         if any(action_flags):
             raise click.UsageError("Which branch? Give its NAME.")
         _list(session, verbose=options["verbose"])
     elif is_deletion:
         _delete(session, name, force=options["force"])
+    elif options["revive"]:
+        _revive(session, name)
     elif is_protection:
         _protect(session, name, options)
     elif is_archiving:
@@ -68,6 +73,14 @@ def _delete(session: Session, name: str, *, force: bool) -> None:
     answer = session.call("memory_branch_delete", branch_name=name, force=force)
     if not session.answer(answer, "branch_name", "deleted", "commit"):
         session.screen.line(f"Deleted branch {name} (was {short_commit(answer['commit'])}).")
+        session.notes(answer)
+
+
+def _revive(session: Session, name: str) -> None:
+    answer = session.call("memory_branch_revive", branch_name=name, deleted=True)
+    if not session.answer(answer, "branch_name", "revived"):
+        outcome_phrase = "is back" if answer["revived"] else "was neither deleted nor retired"
+        session.screen.line(f"Branch {name} {outcome_phrase}.")
 
 
 def _archive(session: Session, name: str, *, archived: bool) -> None:

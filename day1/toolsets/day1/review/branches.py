@@ -1,12 +1,14 @@
-"""Tools that archive a branch, bring a retired one back, or delete one."""
+"""Tools that archive a branch, bring a retired or deleted one back, or delete one."""
 
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Repeatable, Response, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Advice
 from day1.model.rows.change import CommitId
 from day1.services.access.calls import active_or_none, branch_of, repeatable
 from day1.services.branches.deleting import archive, delete, delete_taken, deleted_by
-from day1.services.branches.retiring import revive
+from day1.services.branches.lookup import undeletion_of
+from day1.services.branches.retiring import revive, undelete
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.shared.answers import state_of
 
@@ -45,13 +47,16 @@ class BranchRevive(Repeatable):
 
     Attributes:
         branch_name: The retired branch; any other branch stays as it is.
+        deleted: Bring it back also if it was deleted; the last one of its name, without workspaces
+            and working sessions.
     """
 
     branch_name: Label
+    deleted: bool | None = False
 
 
 class BranchRevived(Response):
-    """A branch that can be used, and whether it was retired before."""
+    """A branch that can be used, and whether it was retired or deleted before."""
 
     branch_name: str
     revived: bool
@@ -59,7 +64,7 @@ class BranchRevived(Response):
 
 
 def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
-    """Bring a retired branch back as it was."""
+    """Bring a retired branch back as it was; deleted brings back a deleted one."""
     branch_name = request.branch_name
     branch = ctx.repo.ledger.branch(branch_name)
     is_revived = (
@@ -67,7 +72,9 @@ def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
     )
     if branch is not None and is_revived:
         revive(ctx.repo, branch, ctx.clock())
-    else:
+    elif request.deleted:
+        is_revived = undelete(ctx.repo, branch_name, ctx.clock()) is not None
+    if not is_revived:
         branch_of(ctx, branch_name)
     return BranchRevived(
         branch_name=branch_name, revived=is_revived, read=state_of(ctx, branch_name)
@@ -106,10 +113,11 @@ def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     branch = branch_of(ctx, request.branch_name)
     delete_branch = delete if request.force else delete_taken
     deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock(), deletion_id)
-    return _deleted(branch.name, str(deleted_branch.retired_tip))
+    undelete_note = Advice("{undelete} brings it back.", undelete=undeletion_of(branch.name))
+    return _deleted(branch.name, str(deleted_branch.retired_tip), undelete_note)
 
 
-def _deleted(branch_name: str, last_commit: CommitId, *notes: str) -> BranchDeleted:
+def _deleted(branch_name: str, last_commit: CommitId, *notes: str | Advice) -> BranchDeleted:
     return BranchDeleted(
         branch_name=branch_name,
         deleted=True,
