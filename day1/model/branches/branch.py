@@ -97,6 +97,6 @@ class DeletedBranch:
     """The time of the deletion."""
     request: str | None = None
     """The id of the request that deleted the branch."""
-    branch: Mapping[str, Json] | None = None
+    record: Mapping[str, Json] | None = None
     """The fields of its `Branch`, which is marked as retired; unknown if an earlier version deleted
     it."""

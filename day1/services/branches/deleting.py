@@ -191,9 +191,9 @@ def as_retired(deleted: DeletedBranch) -> Branch:
 
     If an earlier version deleted it, only its name and its last commit are known.
     """
-    if deleted.branch is None:
+    if deleted.record is None:
         return Branch(deleted.id, deleted.name, None, None, 0, retired_tip=deleted.tip)
-    return from_json(Branch, deleted.branch)
+    return from_json(Branch, deleted.record)
 
 
 def refuse_loss(branch: Branch) -> Branch:

@@ -206,7 +206,7 @@ def test_of_a_branch_that_an_earlier_version_deleted_the_rows_come_back(bench: B
     side = deleted_side(bench)
     recorded = bench.repo.ledger.record(DeletedBranch, side.id)
     assert recorded is not None
-    bench.repo.ledger.put(replace(recorded, branch=None))
+    bench.repo.ledger.put(replace(recorded, record=None))
     assert retiring.undelete(bench.repo, "side", bench.now) == Branch(
         side.id, "side", None, None, 0
     )
