@@ -21,6 +21,7 @@ from day1.adapters.mysql.batch import (
     prepare,
 )
 from day1.adapters.mysql.failures import server_number, translated
+from day1.adapters.rows.tables import set_collation
 from day1.errors import InvalidRequest, Refused
 from day1.model.values.instant import SECOND
 
@@ -37,6 +38,8 @@ _LOST = 2013
 """The driver's error number for a lost connection."""
 _NOT_CONNECTED = 2003
 """The driver's error number for a failed attempt to connect."""
+_MATRIXONE = "-MatrixOne-v"
+"""What stands between MySQL's version and MatrixOne's in the version that it gives."""
 _IN_TRANSACTION = 1
 """The status flag in each answer that says that a transaction is open."""
 
@@ -184,13 +187,16 @@ def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
     """Connect. A connection lost during the handshake was never open, so a retry is safe."""
     failure_class = dialect.loaded_dbapi.OperationalError
     try:
-        return dialect.connect(*given, **named)
+        connection = dialect.connect(*given, **named)
     except failure_class as exc:
         if exc.args[0] != _LOST:
             raise
         raise failure_class(
             _NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}"
         ) from exc
+    if _MATRIXONE in connection.get_server_info():
+        set_collation(dialect, "utf8mb4_bin")
+    return connection
 
 
 def _prepare(raw: Any, _record: object) -> None:
@@ -310,7 +316,7 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
     """
     with opened(engine, where) as connection:
         version_text = str(connection.exec_driver_sql("SELECT version()").scalar_one())
-        mysql_version, separator, matrixone_version = version_text.partition("-MatrixOne-v")
+        mysql_version, separator, matrixone_version = version_text.partition(_MATRIXONE)
         if separator:
             return "matrixone", matrixone_version
         try:

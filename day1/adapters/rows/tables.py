@@ -7,8 +7,9 @@ The models refuse missing values before they come here.
 """
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import BigInteger, Column, Float, Index, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Dialect, Float, Index, MetaData, String, Table, Text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql import quoted_name
@@ -63,11 +64,25 @@ def _real(*_: Any, **__: Any) -> str:
     return "DOUBLE"
 
 
+_collations: WeakKeyDictionary[Dialect, str] = WeakKeyDictionary()
+"""The collations of `set_collation`, by dialect."""
+
+
+def set_collation(dialect: Dialect, name: str) -> None:
+    """Name the collation by which a server compares the bytes of texts, if it is another one.
+
+    In MySQL `utf8mb4_bin` does not count spaces at the end of a text, and `utf8mb4_0900_bin` does.
+    MatrixOne counts them in `utf8mb4_bin`, and its newer versions refuse the other name.
+    """
+    _collations[dialect] = name
+
+
 @compiles(CreateTable, "mysql")
 def _by_bytes(table: CreateTable, compiler: Any, **options: Any) -> str:
     """Compare texts by their bytes, as SQLite does."""
     create_statement = str(compiler.visit_create_table(table, **options)).rstrip()
-    return f"{create_statement} CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin"
+    collation = _collations.get(compiler.dialect, "utf8mb4_0900_bin")
+    return f"{create_statement} CHARSET=utf8mb4 COLLATE={collation}"
 
 
 _TYPES: dict[ColumnType, TypeEngine[Any]] = {
