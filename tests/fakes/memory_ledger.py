@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from day1.errors import BranchExists
@@ -26,12 +26,13 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._records: dict[type, dict[str, Any]] = defaultdict(dict)
         self._heads: dict[str, str] = {}
-        self._swapping = Lock()
+        self._turn = RLock()
         self._mine: Intent
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        yield
+        with self._turn:
+            yield
 
     @contextmanager
     def same_version(self) -> Iterator[None]:
@@ -73,7 +74,7 @@ class MemoryLedger:
         return KnownVotes().plus(self.records(Rating)).votes
 
     def swap(self, there: Any, record: Any) -> bool:
-        with self._swapping:
+        with self._turn:
             if self._records[type(record)].get(record.id) != there:
                 return False
             self.put(record)

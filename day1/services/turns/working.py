@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 
 CLIENT: Final = "compose"
 """The client of the desks of working sessions."""
-_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +81,35 @@ def write_working(
         now: the present time: microseconds UTC.
 
     Raises:
-        Conflict: the session is of another user or device, or others write to it all the time.
+        Conflict: the session is of another user or device.
         UnknownBranch: the branch was deleted meanwhile.
         InvalidRequest: the working memory would be too long.
     """
     owner, session = key
     desk_key = _desk_key(branch, owner, session)
-    for _ in range(_TRIES):
-        desk = repo.ledger.record(Desk, desk_id(*desk_key))
-        present_session = None if desk is None else _session_of(desk, now)
-        memory = (
-            WorkingMemory(owner.user, owner.device)
-            if present_session is None
-            else present_session.memory
-        )
-        if not memory.is_of(owner):
-            raise Conflict("Another user or device works in the session: use another sessionId.")
-        new_memory = change(memory)
-        if new_memory is memory and present_session is not None:
-            return present_session
-        memory_json = _checked_value(new_memory)
-        new_desk = next_desk(None if present_session is None else desk, desk_key, memory_json, now)
-        if write_desk(repo, desk, new_desk):
-            return WorkingSession(new_memory, new_desk.created_at, new_desk.changed_at)
-    raise Conflict("Others write to the working session at the same time: try again.")
+    exclusive_or_not: Callable[[], AbstractContextManager[None]] = nullcontext
+    while True:
+        with exclusive_or_not():
+            desk = repo.ledger.record(Desk, desk_id(*desk_key))
+            present_session = None if desk is None else _session_of(desk, now)
+            memory = (
+                WorkingMemory(owner.user, owner.device)
+                if present_session is None
+                else present_session.memory
+            )
+            if not memory.is_of(owner):
+                raise Conflict(
+                    "Another user or device works in the session: use another sessionId."
+                )
+            new_memory = change(memory)
+            if new_memory is memory and present_session is not None:
+                return present_session
+            memory_json = _checked_value(new_memory)
+            present_desk = None if present_session is None else desk
+            new_desk = next_desk(present_desk, desk_key, memory_json, now)
+            if write_desk(repo, desk, new_desk):
+                return WorkingSession(new_memory, new_desk.created_at, new_desk.changed_at)
+        exclusive_or_not = repo.ledger.transaction  # others wrote meanwhile: now they wait
 
 
 def remember_messages(

@@ -1,6 +1,6 @@
 """Turns, transcripts and working sessions on the in-memory ports."""
 
-from dataclasses import replace
+import threading
 from typing import Any
 
 import pytest
@@ -152,28 +152,28 @@ def write(bench: Bench, owner: Owner, **parts: Any) -> Any:
     return write_working(bench.repo, bench.branch(), (owner, "s1"), change, bench.now)
 
 
-class Losing:
-    """A ledger in which others win the first races."""
+def test_a_write_that_others_overtake_makes_them_wait_and_is_not_refused(bench: Bench) -> None:
+    others: list[threading.Thread] = []
 
-    def __init__(self, ledger: Any, races: int) -> None:
-        self._ledger, self._races = ledger, races
+    def change(memory: WorkingMemory) -> WorkingMemory:
+        line = f"line {len(others)}"
+        others.append(
+            threading.Thread(target=write, args=(bench, Owner("w")), kwargs={"context": (line,)})
+        )
+        others[-1].start()
+        others[-1].join(0.2)  # the first one ends; the second would, without the lock
+        return memory.merged(WorkingMemory(context=("own",)))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ledger, name)
+    write_working(bench.repo, bench.branch(), (Owner("w"), "s1"), change, bench.now)
+    for other in others:
+        other.join()
+    found = find_working(bench.repo, bench.branch(), Owner("w"), "s1", bench.now)
+    assert found is not None
+    assert found.memory.context == ("line 0", "own", "line 1")
 
-    def swap(self, there: Any, fresh: Any) -> Any:
-        self._races -= 1
-        return self._races < 0 and self._ledger.swap(there, fresh)
 
-
-def test_a_write_that_loses_the_race_is_tried_again_and_then_refused() -> None:
-    bench = Bench()
-    ledger: Any = bench.repo.ledger
-    bench.repo = replace(bench.repo, ledger=Losing(ledger, 4))
-    assert write(bench, Owner("w"), context=("a",)).memory.context == ("a",)
-    bench.repo = replace(bench.repo, ledger=Losing(ledger, 10))
-    with pytest.raises(Conflict, match="at the same time"):
-        write(bench, Owner("w"), context=("b",))
+def test_messages_are_not_noted_in_the_session_of_another_user(bench: Bench) -> None:
+    write(bench, Owner("w", "ann"), context=("a",))
     assert not remember_messages(bench.repo, bench.branch(), THREAD, ["m1"], bench.now)
 
 
