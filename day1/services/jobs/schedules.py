@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from day1.errors import NotFound, StoreBusy
+from day1.errors import NotFound
 from day1.model.branches.branch import Branch
 from day1.model.jobs.job import KINDS, Execution, Job, JobKind
 from day1.model.jobs.schedule import Calendar, Schedule, schedule_id
@@ -16,8 +16,6 @@ from day1.model.values.ids import derived_id
 from day1.services.jobs.jobs import NewJob, create
 from day1.services.repository.repository import Repository
 
-_TRIES: Final = 5
-"""Attempts to change a schedule while others change it too."""
 KEPT: Final = 20
 """Jobs that are kept of each schedule: the newest ones."""
 
@@ -117,13 +115,15 @@ def resume(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
 
 
 def trigger(repo: Repository, schedule: Schedule, execution: Execution) -> Job:
-    """Create a job of a schedule now, whether or not it is paused or due."""
-    job = create(repo, _job_of(repo, schedule, execution))
+    """Create a job of a schedule now, whether or not it is paused or due.
 
-    def ran(stored: Schedule) -> Schedule:
-        return replace(stored, last_run_at=job.created_at, last_job_id=job.id)
-
-    _change(repo, schedule.id, ran)
+    Raises:
+        NotFound: the schedule was deleted meanwhile; no job is created then.
+    """
+    with repo.ledger.transaction():
+        stored_schedule = find_schedule(repo, schedule.id)
+        job = create(repo, _job_of(repo, stored_schedule, execution))
+        repo.ledger.put(replace(stored_schedule, last_run_at=job.created_at, last_job_id=job.id))
     prune(repo, schedule.id)
     return job
 
@@ -184,15 +184,9 @@ def prune(repo: Repository, schedule: str) -> None:
 
 
 def _change(repo: Repository, name: str, change: Callable[[Schedule], Schedule]) -> Schedule:
-    for _ in range(_TRIES):
+    with repo.ledger.transaction():
         stored_schedule = find_schedule(repo, name)
         changed_schedule = change(stored_schedule)
-        if changed_schedule == stored_schedule or repo.ledger.swap(
-            stored_schedule, changed_schedule
-        ):
-            return changed_schedule
-    raise _busy()
-
-
-def _busy() -> StoreBusy:
-    return StoreBusy("Others change this schedule all the time: try again.")
+        if changed_schedule != stored_schedule:
+            repo.ledger.put(changed_schedule)
+    return changed_schedule

@@ -1,7 +1,7 @@
 """Schedules: what is due, what was missed, who runs it, and what pausing does."""
 
 from dataclasses import replace
-from threading import Barrier, Thread
+from threading import Barrier, Thread, current_thread, main_thread
 
 import pytest
 
@@ -13,6 +13,7 @@ from day1.model.values.instant import DAY, SECOND, parse
 from day1.services.jobs import schedules
 from day1.services.jobs.jobs import claim, find_job
 from day1.services.jobs.schedules import KEPT, Plan, begin_due, create_all, find_schedule
+from day1.services.repository.repository import Repository
 from tests.unit.services.conftest import Bench
 from tests.unit.services.maintained import Maintained, W, go_on
 
@@ -172,6 +173,35 @@ def test_a_triggered_job_runs_although_its_schedule_is_paused(memory: Maintained
     after = find_schedule(memory.repo, schedule.id)
     assert (after.last_job_id, after.paused) == (job.id, True)
     assert after.next_run_at == schedule.next_run_at
+
+
+def test_a_schedule_that_was_deleted_meanwhile_makes_no_job(memory: Maintained) -> None:
+    schedule = only(memory, "consolidate")
+    schedules.delete(memory.repo, (W,))
+    with pytest.raises(NotFound):
+        schedules.trigger(memory.repo, schedule, "temporal")
+    assert jobs(memory) == []
+
+
+def test_other_changes_of_a_schedule_wait_and_none_is_refused(
+    memory: Maintained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule, others = only(memory, "consolidate"), []
+
+    def read_slowly(repo: Repository, name: str) -> Schedule:
+        stored_schedule = find_schedule(repo, name)
+        if current_thread() is main_thread():
+            others.append(Thread(target=schedules.trigger, args=(repo, schedule, "temporal")))
+            others[-1].start()
+            others[-1].join(0.2)  # it would end, if this change did not hold the ledger
+        return stored_schedule
+
+    monkeypatch.setattr(schedules, "find_schedule", read_slowly)
+    assert schedules.pause(memory.repo, schedule).paused
+    for other in others:
+        other.join()
+    after = find_schedule(memory.repo, schedule.id)
+    assert (after.paused, after.last_job_id) == (True, jobs(memory)[0].id)
 
 
 def test_only_the_newest_jobs_of_a_schedule_are_kept(memory: Maintained) -> None:
