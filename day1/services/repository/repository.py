@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+import random
+import time
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from day1.errors import Advice, NotFound
 from day1.model.lessons.rating import Votes
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from day1.model.workspace.mind import Mind
 
 T = TypeVar("T")
+_WAIT_S: Final = 20.0
+"""Seconds after which no further attempt begins."""
+_FIRST_PAUSE_S: Final = 0.01
+_MAX_PAUSE_S: Final = 0.2
 
 
 def nothing_to_forget(_: Collection[str]) -> None:
@@ -91,3 +97,16 @@ def find_record(repo: Repository, kind: type[T], record_id: str, advice: Advice)
         details = {f"{class_name}_id": record_id}
         raise NotFound(f"There is no {class_name} {record_id!r}.", advice, **details)
     return record
+
+
+def attempts() -> Iterator[None]:
+    """Yield once for each attempt of a change that other writers can overtake, for 20 seconds.
+
+    The pauses between are random, so that two writers do not meet again, and grow up to 0.2 s.
+    """
+    end_s, max_pause_s = time.monotonic() + _WAIT_S, _FIRST_PAUSE_S
+    yield
+    while time.monotonic() < end_s:
+        time.sleep(random.uniform(0, max_pause_s))  # noqa: S311 - no secret
+        max_pause_s = min(2 * max_pause_s, _MAX_PAUSE_S)
+        yield

@@ -14,12 +14,11 @@ from day1.model.rows.kind import canonical
 from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
 from day1.services.access.calls import Call, branch_of
 from day1.services.branches.desks import write_desk
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, attempts
 from day1.services.tasks.tasks import find_task
 
 CLIENT: Final = "gwt"
 """The client of the desks of minds."""
-_TRIES: Final = 5
 _MAX_MINDS: Final = 50
 """Maximum number of minds that a process keeps."""
 
@@ -120,12 +119,12 @@ def change_mind(
             again if another call has written meanwhile.
 
     Raises:
-        StoreBusy: others write to it all the time.
+        StoreBusy: others wrote to it during each attempt of 20 seconds.
         UnknownBranch: its branch was deleted meanwhile.
         InvalidRequest: the mind would be too long, even with its active goal alone.
     """
     exclusive_or_not = nullcontext if takes_long else repo.ledger.transaction
-    for _ in range(_TRIES):
+    for _ in attempts():
         with exclusive_or_not():
             desk = repo.ledger.record(Desk, desk_id(*seat.whose))
             present_mind = _mind_on(repo, desk)

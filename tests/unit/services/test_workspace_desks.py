@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from day1.errors import UnknownBranch
+from day1.errors import StoreBusy, UnknownBranch
 from day1.model.records.desk import Desk, desk_id, next_desk
 from day1.model.workspace import mind as mind_module
 from day1.model.workspace.mind import Mind, Place
 from day1.services.branches.desks import forget_branch
+from day1.services.repository import repository
 from day1.services.workspace import desks
 from day1.services.workspace.desks import Seat, admit, change_mind, mind_of
 from tests.unit.services.conftest import Bench
@@ -82,6 +83,33 @@ def test_a_long_change_is_made_again_if_another_call_has_written(bench: Bench) -
 
     mind = change_mind(bench.repo, seat(bench), change, 5, takes_long=True)
     assert (len(tries), mind.cycles, [place.id for place in mind.buffer]) == (2, 1, ["fact_1"])
+
+
+def change_overtaken(bench: Bench, most: int) -> int:
+    """Change a mind while another call writes to it during the first attempts; their number."""
+    tries = 0
+
+    def change(mind: Mind) -> Mind:
+        nonlocal tries
+        tries += 1
+        if tries <= most:
+            admitted(bench, f"fact_{tries}")
+        return replace(mind, cycles=mind.cycles + 1)
+
+    change_mind(bench.repo, seat(bench), change, 5, takes_long=True)
+    return tries
+
+
+def test_a_long_change_is_tried_for_as_long_as_a_crowd_of_writers_needs(bench: Bench) -> None:
+    assert change_overtaken(bench, 15) == 16
+
+
+def test_a_long_change_gives_up_where_others_are_always_quicker(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "_WAIT_S", 0.2)
+    with pytest.raises(StoreBusy, match="at the same time: try again"):
+        change_overtaken(bench, 1_000)
 
 
 def test_a_short_change_holds_the_ledger(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
