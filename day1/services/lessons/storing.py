@@ -25,7 +25,7 @@ from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.reading import Reading
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, attempts
 from day1.services.rows.editing import Correction, update
 from day1.services.rows.recording import NewFact, fact_row, near_duplicates
 from day1.services.search.indexing import catch_up
@@ -43,8 +43,6 @@ _MAX_COMPARED: Final = 20
 """Maximum number of candidate texts that are compared: the newest ones."""
 _MAX_READ: Final = 5
 """Maximum number of candidates whose rows are read: those with the most common words."""
-_MAX_TRIES: Final = 5
-"""Maximum number of attempts to store a lesson while other processes store lessons."""
 _MIN_SHARE_TO_READ: Final = 0.25
 """Smallest share of common words (Jaccard) at which a candidate's row is read."""
 _MIN_SHARE_TO_EMBED: Final = 0.4
@@ -108,9 +106,9 @@ def store_lesson(
     """Store a lesson on a branch.
 
     Raises:
-        StoreBusy: others change the same lesson all the time.
+        StoreBusy: others changed the same lesson during each attempt of 20 seconds.
     """
-    for _ in range(_MAX_TRIES):
+    for _ in attempts():
         lookup = _find_known(repo, engine, branch, lesson)
         if lookup.same is None:
             stored = _add(repo, branch, origin, lesson, lookup)

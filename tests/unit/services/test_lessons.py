@@ -3,14 +3,19 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
+from day1.errors import RevisionChanged, StoreBusy
 from day1.model.lessons.consolidation import by_rules
 from day1.model.lessons.experience import Experience
 from day1.model.lessons.rewording import ALIKE
 from day1.model.redaction.basis import INSIGHT
+from day1.model.rows.change import CommitId
 from day1.model.rows.kind import FACT, Row
+from day1.services.lessons import storing
 from day1.services.lessons.insights import generate
-from day1.services.lessons.storing import Lesson, _alike
+from day1.services.lessons.storing import Lesson, Stored, _alike, store_lesson
+from day1.services.repository import repository
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.candidates import QueryVectorCache
 from tests.unit.services.conftest import ADA, Bench
@@ -57,6 +62,42 @@ def test_a_cosine_of_exactly_0_95_is_another_lesson() -> None:
     assert not alike(ALIKE)
     assert alike(0.951)
     assert not alike(0.949)
+
+
+class Overtaken:
+    """A lesson whose row others change before each of the first attempts to reword it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+        self.row, self.most, self.tries = lesson_row("fact_1", OTHER), most, 0
+        known = storing._Known(0, same=self.row)
+        monkeypatch.setattr(storing, "_find_known", lambda *_: known)
+        monkeypatch.setattr(storing, "_change", self._change)
+
+    def _change(self, *_: Any) -> Stored:
+        self.tries += 1
+        if self.tries <= self.most:
+            raise RevisionChanged("Somebody was quicker.")
+        return Stored(self.row, CommitId("c"))
+
+    def store(self, bench: Bench) -> Stored:
+        engine: Any = None
+        return store_lesson(bench.repo, engine, bench.branch(), ADA, Lesson(ONE, "decision"))
+
+
+def test_a_lesson_is_stored_although_a_crowd_changes_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lesson = Overtaken(monkeypatch, 15)
+    assert lesson.store(bench).row == lesson.row
+    assert lesson.tries == 16
+
+
+def test_storing_a_lesson_gives_up_where_others_are_always_quicker(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "_WAIT_S", 0.2)
+    with pytest.raises(StoreBusy, match="changing this lesson: try again"):
+        Overtaken(monkeypatch, 1_000).store(bench)
 
 
 def test_rules_merge_only_what_differs_in_wording() -> None:
