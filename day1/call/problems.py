@@ -32,12 +32,17 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
         if error["type"] == "extra_forbidden":
             description = "unknown argument"
             if len(error["loc"]) == 1:
-                description += f"; known are: {', '.join(request.model_fields)}"
+                known_names = ", ".join(request.model_fields)
+                description += (
+                    f"; known are: {known_names}" if known_names else "; this call takes none"
+                )
         is_too_long = is_too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
         problem: dict[str, Json] = {"argument": argument, "problem": description}
         if problem not in problems:
             problems.append(problem)
-    problem_text = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
+    problem_text = "; ".join(
+        f"{p['argument']}: {p['problem']}" if p["argument"] else str(p["problem"]) for p in problems
+    )
     if is_too_long:
         return text_too_long(
             f"{what} are invalid: {problem_text.removesuffix('.')}", problems=problems

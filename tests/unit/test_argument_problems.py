@@ -3,12 +3,13 @@
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 
 from day1.call.fields import MemoryText
 from day1.call.problems import invalid
 from day1.model.contexts.content import kept_json
 from day1.model.values.parts import MAX_TEXT
+from day1.toolsets.engram.lessons import MemoryStore
 
 
 def _refuse(_: str) -> str:
@@ -30,6 +31,46 @@ def message(**arguments: object) -> str:
 def test_a_problem_that_is_a_sentence_ends_with_one_period() -> None:
     assert message(when="the other day") == (
         "The arguments of a call are invalid: when: A time is ISO 8601, such as 2026-03-01."
+    )
+
+
+class Nothing(BaseModel):
+    """A call without arguments."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def test_an_unknown_argument_of_a_call_without_arguments_is_told_so() -> None:
+    with pytest.raises(ValidationError) as refused:
+        Nothing(slots=1)  # type: ignore[call-arg]
+    assert str(invalid("The arguments of a call", Nothing, refused.value)) == (
+        "The arguments of a call are invalid: slots: unknown argument; this call takes none."
+    )
+
+
+class Pair(BaseModel):
+    """Arguments that cannot be given together."""
+
+    @model_validator(mode="after")
+    def _never(self) -> "Pair":
+        raise ValueError("`query` and `vector` cannot be given together")
+
+
+def test_a_problem_of_several_arguments_begins_with_no_empty_name() -> None:
+    with pytest.raises(ValidationError) as refused:
+        Pair()
+    assert str(invalid("The arguments of a call", Pair, refused.value)) == (
+        "The arguments of a call are invalid: `query` and `vector` cannot be given together."
+    )
+
+
+def test_a_lesson_that_is_too_long_names_the_lesson() -> None:
+    with pytest.raises(ValidationError) as refused:
+        MemoryStore(context="a" * 20_000, action="b" * 20_000, result="c")
+    error_message = str(invalid("The arguments of a call", MemoryStore, refused.value))
+    assert error_message.startswith(
+        "The arguments of a call are invalid: the whole lesson has 40,028 characters, and a memory "
+        "at most 32,768. Save the text"
     )
 
 

@@ -41,9 +41,10 @@ _JAMO: Final = ("\u1160", "\u11ff")
 class TooLong(ValueError):
     """A given text is longer than one memory may be."""
 
-    def __init__(self, length: int) -> None:
-        """State the length of the text, and the limit."""
-        super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
+    def __init__(self, length: int, subject: str = "") -> None:
+        """State the length and the limit; `subject` names a text that is made of arguments."""
+        problem = f"has {length:,} characters, and a memory at most {MAX_TEXT:,}"
+        super().__init__(f"{subject} {problem}" if subject else problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class MemoryStore(Repeatable):
     def _fits(self) -> "MemoryStore":
         text_length = len(Experience(self.context, self.action, self.result).text)
         if text_length > MAX_TEXT:
-            raise TooLong(text_length)
+            raise TooLong(text_length, "the whole lesson")
         return self
 
 
