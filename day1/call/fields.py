@@ -52,6 +52,8 @@ def _space(text: str) -> str:
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
 """A text such as a query or a note: not blank, no NUL, at most 32,768 characters."""
+ShortText = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(filled)]
+"""A text such as a question, a goal or a reason: as `Text`, but at most 2,000 characters."""
 MemoryText = Annotated[
     str,
     Field(min_length=1, json_schema_extra={"maxLength": MAX_TEXT}),

@@ -10,6 +10,7 @@ from day1.call.problems import invalid
 from day1.model.contexts.content import kept_json
 from day1.model.values.parts import MAX_TEXT
 from day1.toolsets.engram.lessons import MemoryStore
+from day1.toolsets.gwt.reasoning import GwtAttend
 
 
 def _refuse(_: str) -> str:
@@ -31,6 +32,14 @@ def message(**arguments: object) -> str:
 def test_a_problem_that_is_a_sentence_ends_with_one_period() -> None:
     assert message(when="the other day") == (
         "The arguments of a call are invalid: when: A time is ISO 8601, such as 2026-03-01."
+    )
+
+
+def test_the_bound_of_a_short_text_is_told_in_characters() -> None:
+    with pytest.raises(ValidationError) as refused:
+        GwtAttend(question="x" * 2_001)
+    assert str(invalid("The arguments of a call", GwtAttend, refused.value)) == (
+        "The arguments of a call are invalid: question: String should have at most 2000 characters."
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Request, Text
+from day1.call.fields import Label, Labels, Request, ShortText
 from day1.call.operation import Effect, Operation
 from day1.services.workspace.desks import mind_of, seat_of
 from day1.toolsets.gwt.errors import unsupported
@@ -18,8 +18,6 @@ from day1.toolsets.gwt.question_fields import (
     TraceExplained,
 )
 from day1.toolsets.shared.fields import Maybe
-
-Question = Annotated[Text, Field(max_length=2_000)]
 
 
 class GwtAttend(Request):
@@ -34,7 +32,7 @@ class GwtAttend(Request):
         admit: Whether what is found waits for a place and is broadcast.
     """
 
-    question: Question
+    question: ShortText
     keywords: Maybe[Labels] = None
     k: Most = 5
     passes: Annotated[int, Field(ge=1, le=10)] = 1
@@ -59,7 +57,7 @@ class GwtResolve(Request):
         k: How many memories a search finds at most; as many may be linked with them.
     """
 
-    question: Question
+    question: ShortText
     planner: PlannerName = "auto"
     k: Most = 50
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Request, Response, Text
+from day1.call.fields import Label, Labels, Request, Response, ShortText
 from day1.call.operation import Effect, Operation
 from day1.model.workspace.mind import Goal, Mind
 from day1.toolsets.gwt.errors import unsupported
@@ -34,7 +34,7 @@ class GwtSetGoal(Request):
         priority: How much it weighs, from 0.1 to 2.0.
     """
 
-    description: Annotated[Text, Field(max_length=2_000)]
+    description: ShortText
     keywords: Maybe[Labels] = None
     priority: Priority = 1.0
 

@@ -15,6 +15,7 @@ from day1.call.fields import (
     Read,
     Request,
     Response,
+    ShortText,
     Text,
     WriteRequest,
     Written,
@@ -87,7 +88,7 @@ class VerifyFact(WriteRequest):
         Annotated[dict[Dimension, Unit], AfterValidator(_few)] | None,
         Field(description="your own, by dimension"),
     ] = None
-    reason: Annotated[Text, Field(max_length=2_000)] | None = None
+    reason: ShortText | None = None
 
 
 class ScoreShown(Response):
