@@ -112,6 +112,19 @@ def test_an_inline_job_is_answered_when_it_is_done(scene: Scene) -> None:
     assert undone["written"]["commit"] != job["data"]["commit"]
 
 
+def test_a_job_that_is_asked_for_again_under_one_key_is_the_same_job(scene: Scene) -> None:
+    scene.remember(DARK)
+    client = scene.client
+    keyed = ComposeClient(client.http, **client.headers, **{"Idempotency-Key": "k1"})
+    first = keyed.ok("jobs_create", type="archive_create", agentWallet=WALLET)
+    assert first["status"] == "completed"
+    assert keyed.ok("jobs_create", type="archive_create", agentWallet=WALLET) == first
+    error = keyed.refused(409, "jobs_create", type="consolidate", agentWallet=WALLET)
+    assert error["code"] == "request_reused"
+    other = client.ok("jobs_create", type="archive_create", agentWallet=WALLET)
+    assert other["jobId"] != first["jobId"]
+
+
 def test_near_vectors_alone_are_not_the_same(scene: Scene) -> None:
     scene.fill()
     long = "Ada always opens the editor in the morning and reads the notes of the day before lunch"

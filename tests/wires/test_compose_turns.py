@@ -137,6 +137,25 @@ def test_the_same_turn_with_something_else_is_refused(
     assert len(texts(client)) == 2
 
 
+@pytest.mark.parametrize("operation", ["turn_record", "loop"])
+def test_a_turn_without_a_name_is_one_turn_under_one_key(
+    client: ComposeClient, operation: str
+) -> None:
+    def record(key: str, thread: str | None = None, message: str = "Once.") -> Any:
+        keyed = ComposeClient(client.http, **client.headers, **{"Idempotency-Key": key})
+        step = {"step": "post_turn"} if operation == "loop" else {}
+        named = {} if thread is None else {"threadId": thread}
+        return keyed.send(operation, agentWallet=WALLET, userMessage=message, **named, **step)
+
+    first, again = record("k1", "th1").json(), record("k1", "th1").json()
+    assert first["turnId"] == again["turnId"]
+    assert texts(client) == ["Once."]
+    record("k2", "th1")
+    assert texts(client) == ["Once.", "Once."]
+    assert record("k1", "th1", "Else.").json()["error"]["code"] == "request_reused"
+    assert record("k3").json()["threadId"] == record("k3").json()["threadId"]
+
+
 def test_a_removed_message_does_not_come_back_by_a_repeat(client: ComposeClient) -> None:
     turn(client)
     (found,) = client.day1("memory_search_messages", query="gateway listens")["result"][:1]

@@ -17,7 +17,8 @@ from starlette.routing import Route as Path
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from day1.call.fields import Repeatable
+from day1.call.fields import Request as Arguments
+from day1.call.fields import UnionRequest
 from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
@@ -162,6 +163,7 @@ class _Call:
         self.route, self.tool, self._callers = route, tool, callers
         argument_fields = tool.operation.request.model_fields.items()
         self._lists = {name for name, field in argument_fields if _is_list(field.annotation)}
+        self._takes_request_id = _takes_request_id(tool.operation.request)
 
     async def answer(self, request: Request) -> Response:
         """Run the tool's operation in a worker thread and make its response."""
@@ -169,7 +171,7 @@ class _Call:
         try:
             arguments = self._arguments(request, await request.body())
             request_id = request.headers.get(_IDEMPOTENCY)
-            if request_id is not None and issubclass(self.tool.operation.request, Repeatable):
+            if request_id is not None and self._takes_request_id:
                 arguments.setdefault("request_id", request_id)
             answer = await to_thread.run_sync(partial(self._run, request, arguments))
         except Day1Error as exc:
@@ -225,6 +227,12 @@ class _Call:
                 "is given by the address: leave it out of the body",
             )
         arguments[argument] = value
+
+
+def _takes_request_id(request: type[Arguments]) -> bool:
+    """Whether a call can be repeated by the name of its request, in any of its forms."""
+    forms = request.FORMS.values() if issubclass(request, UnionRequest) else (request,)
+    return any("request_id" in form.model_fields for form in forms)
 
 
 def _is_list(annotation: Any) -> bool:

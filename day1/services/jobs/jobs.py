@@ -27,6 +27,7 @@ from day1.model.values.ids import derived_id
 from day1.services.branches.lookup import find_again
 from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.workshop import JobRun, JobStoppedError, Workshop
+from day1.services.repository.idempotency import reused
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,10 @@ def create(repo: Repository, new: NewJob, job_id: str | None = None) -> Job:
         repo: the memory.
         new: the job.
         job_id: its id; of those who create a job of one id at once, one succeeds, and all get it.
+            Default: a new one, or that of the request that is repeated.
+
+    Raises:
+        RequestReused: the request made another job before.
     """
     now = repo.clock()
     job = Job(
@@ -80,7 +85,14 @@ def create(repo: Repository, new: NewJob, job_id: str | None = None) -> Job:
     )
     if repo.ledger.swap(None, job):
         return job
-    return repo.ledger.record(Job, job.id) or job
+    stored_job = repo.ledger.record(Job, job.id) or job
+    if repo.of_request and _asked_of(stored_job) != _asked_of(job):
+        raise reused(job.id)
+    return stored_job
+
+
+def _asked_of(job: Job) -> tuple[object, ...]:
+    return job.kind, job.execution, job.wallets, job.params
 
 
 def create_unless_done(repo: Repository, new: NewJob, job_id: str) -> Job:

@@ -193,6 +193,17 @@ class AgentMemoryScope(WalletRequired):
     metadata: Metadata = None
 
 
+class RepeatableRequest(ComposeRequest):
+    """The arguments of a call that a client may repeat under the same name.
+
+    Attributes:
+        request_id: A name for this call, used for no other: calling again with it writes nothing
+            more. Over HTTP it is the header `Idempotency-Key`.
+    """
+
+    request_id: Maybe[Name] = None
+
+
 class TwiceNamed(Whose):
     """Whose rows a call is about, under either of two names.
 

@@ -34,6 +34,7 @@ from day1.toolsets.compose.fields import (
     Count,
     Messages,
     Name,
+    RepeatableRequest,
     Role,
     Timestamp,
     envelope,
@@ -82,7 +83,7 @@ class AgentMemoryToolEvent(ComposeRequest):
 _ToolEvents = Annotated[list[AgentMemoryToolEvent], AfterValidator(few)]
 
 
-class AgentMemoryRecordTurnRequest(AgentMemoryScope):
+class AgentMemoryRecordTurnRequest(AgentMemoryScope, RepeatableRequest):
     """The arguments of `turn_record`.
 
     Attributes:
@@ -90,7 +91,7 @@ class AgentMemoryRecordTurnRequest(AgentMemoryScope):
             of a prompt of memory is cut out of all messages, and what that prompt showed is not
             extracted again.
         turnId: The turn's name in its thread: the same turn with the same messages is stored once.
-            Default: a new one.
+            Default: one made from `request_id`, else a new one.
         sessionId: The session. Default: the thread, else one made from `turnId`.
         threadId: The thread: a conversation over any number of sessions. Default: the session.
         messages: What was said, in its order; 1 to 1,000 messages.
@@ -251,10 +252,15 @@ class _TurnIds:
 
 def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _TurnIds:
     """Fill in missing ids of a turn: thread from session or reversed, else both from the turn."""
-    turn_id = request.turnId or f"turn_{secrets.token_hex(16)}"
+    turn_id = request.turnId or f"turn_{_name_of_turn(request.request_id)}"
     default_thread_id = f"thread_{short_hash('compose', owner.space or '', turn_id)}"
     thread_id = request.threadId or request.sessionId or default_thread_id
     return _TurnIds(thread_id, request.sessionId or thread_id, turn_id)
+
+
+def _name_of_turn(request_id: str | None) -> str:
+    """Return the name of a turn: the same one for each repetition of a request, else a new one."""
+    return secrets.token_hex(16) if request_id is None else short_hash("turn", request_id)
 
 
 def _event(event: AgentMemoryToolEvent) -> NewMessage:

@@ -10,7 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import NotFound
 from day1.model.jobs.job import KINDS, Execution, Job, JobKind, JobStatus
 from day1.model.values.instant import in_range
-from day1.services.access.calls import branch_of, note_token
+from day1.services.access.calls import branch_of, note_token, repeatable
 from day1.services.branches.lookup import name_of, refuse_closed
 from day1.services.jobs.consolidating import MOST
 from day1.services.jobs.jobs import NewJob, create, find_job, run_now
@@ -20,6 +20,7 @@ from day1.toolsets.compose.fields import (
     ComposeRequest,
     Name,
     Number,
+    RepeatableRequest,
     milliseconds,
     missing,
 )
@@ -86,7 +87,7 @@ class MemoryTimeRange(ComposeRequest):
     end: Instant
 
 
-class MemoryJobCreateRequest(ComposeRequest):
+class MemoryJobCreateRequest(RepeatableRequest):
     """The arguments of `jobs_create`.
 
     Attributes:
@@ -209,7 +210,7 @@ def jobs_create(ctx: Context, request: MemoryJobCreateRequest) -> MemoryJobRecor
         note_token(ctx, branch)
     token_id = ctx.caller.access.token_id
     new_job = NewJob(request.type, execution_mode, branch, wallets, request.params, token_id)
-    job = create(ctx.repo, new_job)
+    job = create(repeatable(ctx, request, branch), new_job)
     if execution_mode == "inline":
         job = run_now(workshop_of(ctx), job, ctx.stopped)
     return _shown(job, state_of(ctx, branch.name))
