@@ -108,8 +108,7 @@ def resume(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
     def resumed(stored: Schedule) -> Schedule:
         if not stored.paused:
             return stored
-        next_run_at = max(stored.next_run_at, calendar.next_after(stored.kind, now))
-        return replace(stored, paused=False, next_run_at=next_run_at)
+        return replace(stored, paused=False, next_run_at=calendar.next_after(stored.kind, now))
 
     return _change(repo, schedule.id, resumed)
 
@@ -140,6 +139,8 @@ def begin_due(repo: Repository, calendar: Calendar) -> int | None:
                 repo.ledger.remove(Schedule, schedule.id)
                 continue
             schedule = _begin(repo, schedule, calendar)  # noqa: PLW2901 - as it is now
+        elif schedule.next_run_at > calendar.next_after(schedule.kind, now):
+            schedule = _set_right(repo, schedule, calendar)  # noqa: PLW2901 - as above
         if not schedule.paused:
             next_times.append(schedule.next_run_at)
     return min(next_times, default=None)
@@ -160,6 +161,14 @@ def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
     )
     if repo.ledger.swap(schedule, updated_schedule):
         prune(repo, updated_schedule.id)
+    return updated_schedule
+
+
+def _set_right(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule:
+    """Move a schedule to its next time, if a clock that was ahead set a later one."""
+    next_run_at = calendar.next_after(schedule.kind, repo.clock())
+    updated_schedule = replace(schedule, next_run_at=next_run_at)
+    repo.ledger.swap(schedule, updated_schedule)
     return updated_schedule
 
 

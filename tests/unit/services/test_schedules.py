@@ -92,6 +92,41 @@ def test_what_was_missed_for_days_runs_once(memory: Maintained) -> None:
     assert len(jobs(memory)) == 2
 
 
+def test_a_time_that_a_clock_ahead_set_is_set_right(memory: Maintained) -> None:
+    only(memory, "consolidate")
+    memory.bench.now = NIGHT + 3_652 * DAY
+    memory.worker().run(go_on)
+    memory.bench.now = NIGHT + HOUR
+    memory.worker().run(go_on)
+    schedule = find_schedule(memory.repo, f"consolidate:{W}")
+    assert schedule.next_run_at == NIGHT + DAY
+    memory.bench.now = NIGHT + DAY
+    memory.worker().run(go_on)
+    assert len(jobs(memory)) == 2
+
+
+def test_a_clock_that_is_set_back_an_hour_runs_nothing_twice(memory: Maintained) -> None:
+    only(memory, "consolidate")
+    memory.bench.now = NIGHT
+    memory.worker().run(go_on)
+    memory.bench.now = NIGHT - HOUR
+    memory.worker().run(go_on)
+    memory.bench.now = NIGHT
+    memory.worker().run(go_on)
+    assert len(jobs(memory)) == 1
+    assert find_schedule(memory.repo, f"consolidate:{W}").next_run_at == NIGHT + DAY
+
+
+def test_a_schedule_that_a_clock_ahead_paused_is_resumed_at_its_next_time(
+    memory: Maintained,
+) -> None:
+    schedule = only(memory, "consolidate")
+    memory.repo.ledger.put(replace(schedule, paused=True, next_run_at=NIGHT + 3_652 * DAY))
+    memory.bench.now = NIGHT
+    resumed = schedules.resume(memory.repo, schedule, memory.shop.services.calendar)
+    assert resumed.next_run_at == NIGHT + DAY
+
+
 def test_a_paused_schedule_runs_nothing_and_catches_nothing_up(memory: Maintained) -> None:
     schedule = schedules.pause(memory.repo, only(memory, "decay_update"))
     memory.bench.now = NIGHT + DAY
