@@ -222,6 +222,30 @@ def test_two_clients_of_a_branch_have_two_minds_each_back_after_a_kill(tmp_path:
         assert len(goals) == 2
 
 
+def test_a_token_of_one_branch_of_a_task_has_a_workspace_of_its_own(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store") as server:
+        task_id = server.ok("memory_task_create", name="mill", description="Mend it.")["task_id"]
+        branch = server.ok("memory_task_join", task_id=task_id, agent_id="ada")["branch_name"]
+        server.ok("memory_task_join", task_id=task_id, agent_id="bo")
+        boss = server.token("boss")
+        token = server.token("ada", "write", boss, branches=[branch], agent_id="ada")
+
+        def client(token: str, agent: str) -> HttpGwtSession:
+            headers = {"Day1-Branch": f"task/mill/{agent}", "Day1-Agent-Id": agent}
+            return HttpGwtSession(server, path="/mcp/gwt", token=token, headers=headers)
+
+        with client(boss, "bo") as bo, client(token, "ada") as ada:
+            bo.store(NOTES[1])
+            aim(bo)
+            bo.ok("gwt_broadcast")
+            others(ada)
+            note = ada.store(NOTES[0])
+            aim(ada)
+            told = ada.ok("gwt_broadcast")
+            assert [item["id"] for item in told["items"]] == [note]
+            assert NOTES[1] not in str(told)
+
+
 def test_what_may_not_be_shown_is_gone_from_the_next_broadcast(tmp_path: Path) -> None:
     with GwtSession(
         tmp_path / "store", toolsets="core,review,gwt", DAY1_EMBEDDER__KIND="none"

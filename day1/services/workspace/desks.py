@@ -10,6 +10,7 @@ from typing import Final
 from day1.errors import InvalidRequest, StoreBusy, UnknownBranch
 from day1.model.branches.branch import Branch
 from day1.model.records.desk import Desk, desk_id, next_desk
+from day1.model.records.task import Task
 from day1.model.rows.kind import canonical
 from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
 from day1.services.access.calls import Call, branch_of
@@ -45,7 +46,8 @@ class Seat:
 def seat_of(call: Call, branch: Branch | None = None) -> Seat:
     """Find whose mind a call is about: the task's of its caller or branch, else the caller's own.
 
-    `branch` is the branch of the call, if it is known.
+    `branch` is the branch of the call, if it is known. A token that does not see the task of its
+    branch, because it is limited to that branch, has a mind of its own.
 
     A caller without agent, client and token shares one mind with all such callers of the branch.
 
@@ -54,7 +56,7 @@ def seat_of(call: Call, branch: Branch | None = None) -> Seat:
         UnknownBranch: the branch of the call or of the task is gone.
     """
     branch, caller = branch or branch_of(call), call.caller
-    task_id = caller.task_id or branch.task_id
+    task_id = caller.task_id or _visible_task_of(call.repo, branch)
     if task_id is None:
         client_name = None if caller.agent_id else caller.client
         desk_name = canonical([caller.access.token_id, caller.agent_id, client_name])
@@ -67,6 +69,11 @@ def seat_of(call: Call, branch: Branch | None = None) -> Seat:
     return Seat(
         branch, home_branch.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id
     )
+
+
+def _visible_task_of(repo: Repository, branch: Branch) -> str | None:
+    task = None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
+    return None if task is None else task.id
 
 
 def mind_of(repo: Repository, seat: Seat) -> Mind:
