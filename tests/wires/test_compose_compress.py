@@ -114,6 +114,24 @@ def test_a_redacted_message_hides_the_summary(scene: Scene) -> None:
     assert again["summary"] == "Bo knows 3 more."
 
 
+def test_an_earlier_summary_comes_back_with_its_messages(scene: Scene) -> None:
+    scene.say("s1", ("user", "Ann owns 3 mills in Vik.", None), owner=ANN)
+    first = scene.compress("s1")
+    (later,) = scene.say("s1", ("user", "Bo sold 7 boats to Cleo.", None), owner=ANN)
+    second = scene.compress("s1")
+    before = scene.client.day1("memory_log", limit=1)["result"][0]["at"]
+    scene.client.ok("items_delete", id=later, agentWallet=WALLET, userAddress="ann")
+    assert scene.compress("s1")["archiveId"] == first["archiveId"]
+    assert scene.fact(first)["status"] == "active"
+    prompt = scene.client.ok("context_assemble", query="mills in Vik", layers=["archives"], agentWallet=WALLET, userAddress="ann")["prompt"]  # fmt: skip
+    assert "Ann owns 3 mills" in prompt
+    again = scene.compress("s1")
+    assert again["archiveId"] == first["archiveId"]
+    scene.client.day1("memory_restore", to=before, id=later)
+    assert scene.compress("s1")["archiveId"] == second["archiveId"]
+    assert [scene.fact(each)["status"] for each in (first, second)] == ["superseded", "active"]
+
+
 def test_a_removed_message_that_is_not_quoted_hides_nothing(scene: Scene) -> None:
     ids = scene.say("s4", ("user", "Well then.", None), ("user", "We pay 5 to Bo.", None))
     answer = scene.compress("s4")

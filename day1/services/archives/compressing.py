@@ -109,7 +109,8 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
     """Summarize a session as a fact; None if the wallet, or the named user, has no such session.
 
     A session is summarized again only if it has other messages than before; its earlier summary is
-    superseded then.
+    superseded then. If it has the messages of an earlier summary again, because later ones were
+    removed, that summary is brought back.
 
     Raises:
         Conflict: two users of the wallet have sessions of this id, and none of them is named.
@@ -121,10 +122,12 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
             return None
         summarizer = RULES if request.chat is None else request.chat.name
         present_summary = _present(reading, _archive_id(session, request.session_id, summarizer))
-        if present_summary is not None:
+        if present_summary is not None and present_summary["status"] != "superseded":
             return _as_compressed(
                 present_summary, BranchAfter(reading.tip, reading.pending.count, repo.clock())
             )
+    if present_summary is not None:
+        return _as_compressed(present_summary, _bring_back(repo, request, present_summary))
     summary = _summary(session, request.chat)
     if not summary.text:
         return None
@@ -289,8 +292,20 @@ def _supersede(editor: Editor, earlier_summaries: Sequence[Row], row: Row) -> Br
     return BranchAfter(commit, 0, work.now)
 
 
+def _bring_back(repo: Repository, request: CompressRequest, superseded: Row) -> BranchAfter:
+    """Make a superseded summary the active one of its session again."""
+    with repo.store.adding(request.branch.name) as adding_unit:
+        row = adding_unit.get(FACT, [str(superseded["id"])]).get(str(superseded["id"]))
+        if row is None or row["status"] != "superseded":  # another call was quicker
+            return BranchAfter.of(adding_unit, 0)
+        later_summaries = _earlier(adding_unit, row)
+        editor = Editor(repo, adding_unit.to_change(), request.origin, "summarized again")
+        editor.change(FACT, row, {"status": "active", "superseded_by": None, "valid_until": None})
+        return _supersede(editor, later_summaries, row)
+
+
 def _earlier(reading: Reading, row: Row) -> list[Row]:
-    """Find the earlier summaries of the same session that are still active."""
+    """Find the other summaries of the same session that are still active."""
     equal_columns: Row = {"session_id": row["session_id"], "category": ARCHIVE, "status": "active"}
     return reading.find(FACT, Query(equal={**equal_columns, "space": row["space"]}))
 
