@@ -154,6 +154,16 @@ def test_a_summary_is_hidden_when_a_note_that_it_was_made_of_is_redacted(gwt: Gw
     assert gwt.found("gwt_query", query="Note on the mill") == []
 
 
+def test_notes_that_were_removed_and_restored_are_not_lost_in_a_summary(gwt: GwtSession) -> None:
+    notes(gwt, 3)
+    backup = gwt.ok("gwt_reset", scope="persistent", confirm="RESET_PERSISTENT")["backup"]
+    restored = gwt.ok("gwt_import_memory", jsonl=backup["jsonl"])["imported_ids"]
+    new = gwt.store("A note that was never removed.", memory_type="working")
+    done = gwt.ok("gwt_compact_working_memory", max_items=0, **COMPACT)
+    assert (done["candidate_ids"], done["keep_count"]) == ([new], 3)
+    assert {line["id"] for line in gwt.lines()} == {*restored, done["summary_id"]}
+
+
 @pytest.mark.parametrize("most", [-1, 100_001, "few"])
 def test_a_number_of_notes_out_of_bounds_is_refused(gwt: GwtSession, most: object) -> None:
     gwt.refused("gwt_compact_working_memory", "invalid_request", max_items=most)

@@ -73,7 +73,10 @@ class GwtCompactWorkingMemory(Request):
 
 
 def gwt_compact_working_memory(ctx: Context, request: GwtCompactWorkingMemory) -> MemoryCompacted:
-    """Turn your oldest working memories into one summary."""
+    """Turn your oldest working memories into one summary.
+
+    A memory that was removed before and restored stays as it is.
+    """
     if not request.dry_run and request.confirm != _COMPACT:
         raise unconfirmed(_COMPACT, scope="compact")
     from day1.toolsets.gwt import removals  # noqa: PLC0415 - a server starts without it

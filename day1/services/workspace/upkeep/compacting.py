@@ -15,6 +15,7 @@ from day1.model.workspace.item import Item, detail_of
 from day1.ports.reading import Reading
 from day1.services.access.calls import Writing
 from day1.services.branches.lookup import find_open_again
+from day1.services.rows.bulk_writes import edits_of, was_removed
 from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.editing import Editor
 from day1.services.rows.recording import BranchAfter, NewFact, fact_row
@@ -55,6 +56,7 @@ def plan_compaction(reading: Reading, owner: Owner, keep: int, now: int) -> Comp
     """Choose the oldest working items beyond the newest `keep` ones.
 
     An item that ends by itself is left alone: a summary that does not end may not have its words.
+    So is an item that was removed before and is back: the earlier removal would hide the summary.
 
     Raises:
         Refused: their backup has more bytes than a call answers.
@@ -65,7 +67,11 @@ def plan_compaction(reading: Reading, owner: Owner, keep: int, now: int) -> Comp
         if item.memory_type == "working" and item.row["expires_at"] is None
     ]
     lasting_items.sort(key=lambda item: (when(item.row), item.id))
-    compacted_items = lasting_items[: max(0, len(lasting_items) - keep)][:_MAX_COMPACTED]
+    oldest_items = lasting_items[: max(0, len(lasting_items) - keep)]
+    edits_by_id = edits_of(reading, [item.id for item in oldest_items])
+    compacted_items = [
+        item for item in oldest_items if not was_removed(edits_by_id.get(item.id, ()))
+    ][:_MAX_COMPACTED]
     return CompactionPlan(
         compacted_items,
         len(lasting_items) - len(compacted_items),
