@@ -145,14 +145,15 @@ def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
 
 def drop_ended(repo: Repository, branch: Branch, wallets: Sequence[str], now: int) -> int:
     """Drop the working sessions of wallets that have ended; return how many there were."""
-    ended_ids = [
-        desk.id
-        for desk in repo.ledger.records(Desk, branch_id=branch.id)
-        if desk.client == CLIENT
-        and desk.changed_at + LASTS <= now
-        and json.loads(desk.name)[0] in wallets
-    ]
-    repo.ledger.remove(Desk, *ended_ids)
+    with repo.ledger.transaction():  # else a session that begins anew meanwhile would be dropped
+        ended_ids = [
+            desk.id
+            for desk in repo.ledger.records(Desk, branch_id=branch.id)
+            if desk.client == CLIENT
+            and desk.changed_at + LASTS <= now
+            and json.loads(desk.name)[0] in wallets
+        ]
+        repo.ledger.remove(Desk, *ended_ids)
     return len(ended_ids)
 
 

@@ -21,7 +21,12 @@ from day1.services.merges.planning import MergeRequest
 from day1.services.rows.editing import Removal, remove
 from day1.services.turns.recording import RecordedTurn, SessionRecord, Turn, record_turn
 from day1.services.turns.transcripts import NewTranscript, store_transcript
-from day1.services.turns.working import find_working, remember_messages, write_working
+from day1.services.turns.working import (
+    drop_ended,
+    find_working,
+    remember_messages,
+    write_working,
+)
 from tests.unit.services.conftest import Bench
 
 THREAD = Thread(Owner("w"), "th1", "s1")
@@ -170,6 +175,31 @@ def test_a_write_that_others_overtake_makes_them_wait_and_is_not_refused(bench: 
     found = find_working(bench.repo, bench.branch(), Owner("w"), "s1", bench.now)
     assert found is not None
     assert found.memory.context == ("line 0", "own", "line 1")
+
+
+def test_a_session_that_begins_anew_while_ended_ones_are_dropped_stays(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(bench, Owner("w"), context=("old",))
+    bench.now += DAY
+    records, others = bench.repo.ledger.records, list[threading.Thread]()
+
+    def slowly(*asked: Any, **equal: str) -> Any:
+        found = records(*asked, **equal)
+        again = threading.Thread(
+            target=write, args=(bench, Owner("w")), kwargs={"context": ("new",)}
+        )
+        others.append(again)
+        again.start()
+        again.join(0.2)  # it would end, if the ledger were not held
+        return found
+
+    monkeypatch.setattr(bench.repo.ledger, "records", slowly)
+    assert drop_ended(bench.repo, bench.branch(), ["w"], bench.now) == 1
+    others[0].join()
+    found = find_working(bench.repo, bench.branch(), Owner("w"), "s1", bench.now)
+    assert found is not None
+    assert found.memory.context == ("new",)
 
 
 def test_messages_are_not_noted_in_the_session_of_another_user(bench: Bench) -> None:
