@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     from day1.interfaces.cli import main as command_line
 
     garbage.look_rarely()
+    command_line.open_closed_streams()
     command_line.prepare_output()
     exit_code = run(command_arguments)
     garbage.before_leaving()

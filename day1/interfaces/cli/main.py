@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -152,6 +153,17 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="day1", message="%(prog)s %(version)s")
 def day1() -> None:
     """Git for agent memory: remember, branch, review, merge, travel in time."""
+
+
+def open_closed_streams() -> None:
+    """Connect standard streams that are closed to the null device.
+
+    Otherwise the store's files would get their numbers, and a library that prints would write into
+    them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - as long as the process
 
 
 def prepare_output() -> None:
