@@ -74,7 +74,10 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
     """Open the store, and finish what killed processes left unfinished."""
     try:
         folder = folder or own_home(settings)
-    except OSError as exc:  # another user's .day1 on the way up
+    except OSError as exc:
+        if exc.filename is None:  # the present folder was deleted
+            raise
+        # another user's .day1 on the way up
         raise of_system(exc, Path(exc.filename), writing=False) from exc
     chat_model = chat(settings.chat)
     with ExitStack() as open_resources:

@@ -1,11 +1,14 @@
 """Which store is meant: by folder, by worktree, by origin; and that git leaves it alone."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from day1.app.cli import run
+from day1.interfaces.cli.codes import FAILED
 from tests.engine import FOLDER, engine
 from tests.wires.command_line import CommandLine
 
@@ -207,3 +210,22 @@ def test_init_refuses_the_folder_of_another_user(
     cli("init")
     del cli.env["DAY1_HOME"]
     assert cli.refused("init")["code"] == cli.refused("status")["code"] == "store_of_another"
+
+
+@pytest.mark.parametrize("command", ["status", "where", "init", "backup all.day1"])
+def test_a_deleted_present_folder_is_named(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    deleted = tmp_path / "deleted"
+    deleted.mkdir()
+    monkeypatch.chdir(deleted)
+    for name in ("DAY1_HOME", "DAY1_STORE__URL"):
+        monkeypatch.delenv(name, raising=False)
+    deleted.rmdir()
+    assert run([*command.split(), "--json"]) == FAILED
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "not_found"
+    assert error["message"].startswith("The present folder was deleted")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from day1.errors import Day1Error
+from day1.errors import Day1Error, NotFound
 from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE, WAITS
 from day1.version import __version__
 
@@ -193,8 +193,20 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
-        return _fail(exc, as_json="--json" in arguments)
+        return _fail(_of_folder(exc), as_json="--json" in arguments)
     return exit_code if isinstance(exit_code, int) else DONE
+
+
+def _of_folder(exc: Exception) -> Exception:
+    """Return the refusal for a present folder that was deleted; other errors stay as they are."""
+    if isinstance(exc, FileNotFoundError):
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            return NotFound(
+                "The present folder was deleted: change to another folder, and try again."
+            )
+    return exc
 
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
