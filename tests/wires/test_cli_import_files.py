@@ -3,6 +3,8 @@
 import json
 import zipfile
 
+import pytest
+
 from tests.flows.git_repository import GitRepository
 from tests.wires import tool_memories as tools
 from tests.wires.command_line import CommandLine
@@ -79,3 +81,16 @@ def test_memories_in_the_zip_file_of_an_export(cli: CommandLine) -> None:
     refused = cli.refused("import", "claude-ai", "without.zip")
     assert refused["code"] == "not_found"
     assert "[date] - text" in refused["message"]
+
+
+@pytest.mark.parametrize("added", ["", " and the user is ada"])
+def test_a_redacted_memory_is_left_and_listed(cli: CommandLine, added: str) -> None:
+    note(cli.folder, "key.txt", "The password is x7.")
+    cli("import", "text", "key.txt")
+    (row,) = cli.json("call", "memory_list", json.dumps({"type": "fact"}))["rows"]
+    cli("redact", row["id"], "--confirm", row["id"])
+    exported = cli("export").out
+    note(cli.folder, "key.txt", f"The password is x7{added}.")
+    done = cli.json("import", "text", "key.txt")
+    assert done["left"] == [{"id": row["id"], "branch": "main", "why": "redacted"}]
+    assert cli("export").out == exported

@@ -139,6 +139,20 @@ def test_one_part_or_the_whole_text_is_redacted(cli: CommandLine) -> None:
     assert again["already"]
 
 
+def test_a_text_with_a_redacted_part_is_not_cut_anew(cli: CommandLine) -> None:
+    file = cli.folder / "manual.txt"
+    file.write_text(long_text(150))
+    cli("import", "text", str(file))
+    (hit,) = search(cli, "lamp numbered 70")
+    cli("redact", hit["id"], "--confirm", hit["id"])
+    exported = cli("export").out
+    file.write_text("A new first line.\n\n" + long_text(150))
+    done = cli.json("import", "text", str(file))
+    assert {left["why"] for left in done["left"]} == {"redacted"}
+    assert (done["added"], done["changed"]) == (0, 0)
+    assert cli("export").out == exported
+
+
 @pytest.mark.parametrize("length", [MAX_TEXT, MAX_TEXT - 8])
 def test_a_text_that_just_fits_is_one_memory(cli: CommandLine, length: int) -> None:
     file = cli.folder / "memories.jsonl"

@@ -55,7 +55,7 @@ def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -
 
 
 def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
-    """Commit one event, unless its fact was edited, removed or held here; then leave the fact."""
+    """Commit one event; leave a fact that was edited, removed, redacted or held here."""
     imported, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, row_by_id = rows_of(event.fact, origin, work.now)

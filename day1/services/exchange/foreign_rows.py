@@ -1,7 +1,7 @@
 """The rows of a foreign source: built from drafts and compared with the branch's rows.
 
-An import changes rows that an earlier import added. It leaves rows that were edited, removed or
-held here since.
+An import changes rows that an earlier import added. It leaves rows that were edited, removed,
+redacted or held here since.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -139,7 +139,7 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     doubtful_ids = [*differing_ids, *surplus_row_by_id]
     edits_by_row = edits_of(work, doubtful_ids)
     held_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
-    redacted_text_ids = redacted_among(repo, row_by_id, text_id_by_row, doubtful_ids)
+    redacted_text_ids = redacted_among(repo, kind, row_by_id, text_id_by_row)
     reason_by_text: dict[str, LeftReason] = {}
     for row_id in doubtful_ids:
         text_id = text_id_by_row.get(row_id, row_id)
@@ -170,24 +170,12 @@ def part_ids(kind: Kind, row: Row) -> list[str]:
 
 
 def redacted_among(
-    repo: Repository,
-    present: Mapping[str, Row],
-    wholes: Mapping[str, str],
-    open_to_doubt: Sequence[str],
+    repo: Repository, kind: Kind, present: Mapping[str, Row], text_ids: Mapping[str, str]
 ) -> set[str]:
-    """Find texts of which a part is redacted: cutting the text anew would show its words."""
-    text_ids = {
-        wholes[doubtful_id]
-        for doubtful_id in open_to_doubt
-        if wholes.get(doubtful_id, doubtful_id) != doubtful_id
-    }
-    if not text_ids:
-        return set()
-    redacted_hashes = repo.ledger.mask().hashes
+    """Find texts of which a part is redacted: the source's words could show redacted ones."""
+    mask = repo.ledger.mask()
     return {
-        wholes[row_id]
-        for row_id, row in present.items()
-        if wholes.get(row_id) in text_ids and row["content_hash"] in redacted_hashes
+        text_ids.get(row_id, row_id) for row_id, row in present.items() if mask.hides(kind, row)
     }
 
 

@@ -35,9 +35,9 @@ def import_foreign(
 ) -> Imported:
     """Import a foreign source into a branch; a second run adds what is new at the source.
 
-    A row whose content changed at the source is changed by agent `import`. If the row was edited
-    or removed here since, or has an open held item, it is left and listed. Rows that are gone
-    from the source stay.
+    A row whose content changed at the source is changed by agent `import`. If the row was edited,
+    removed or redacted here since, or has an open held item, it is left and listed. Rows that are
+    gone from the source stay.
 
     Raises:
         UnknownBranch, BranchClosed: rows cannot be written to the branch.

@@ -158,3 +158,13 @@ def test_events_of_long_texts_are_commits_of_all_their_parts(bench: Bench) -> No
     past.append(event(4, "remove", ""))
     take(bench, *past)
     assert rows(bench) == []
+
+
+def test_an_event_does_not_give_a_redacted_memory_new_words(bench: Bench) -> None:
+    past = [event(1, "add", "The password is x7.")]
+    take(bench, *past)
+    redact(bench.repo, look(bench.repo, "fact_a"), None, "ada", bench.now)
+    before = rows(bench)
+    past.append(event(2, "change", "The password is x7, and the user is ada."))
+    assert [left.why for left in take(bench, *past).left] == ["redacted"]
+    assert rows(bench) == before

@@ -40,7 +40,8 @@ _TOOLS = {
 def import_command() -> None:
     """Bring memories in. A second run adds new ones and updates those that changed at the source.
 
-    Memories that were edited, removed or held here since are left as they are, and listed.
+    Memories that were edited, removed, redacted or held here since are left as they are, and
+    listed.
     """
 
 
