@@ -267,7 +267,7 @@ TEXTS = ("parent", "description", "purpose", "owner")
         {"name": "no name"},
         {"name": 7},
         {"name": None},
-        {"ttl_days": "7"},
+        *({"ttl_days": wrong} for wrong in ("7", True, 0, -1, 36_501, 2**70)),
         {"tags": None},
         {"tags": ["x", 7]},
         {"tags": ["x", "a\0"]},

@@ -11,6 +11,8 @@ from day1.model.values.record_kind import RecordKind
 from day1.model.values.tiers import shown_rule
 
 MAIN = "main"
+MAX_TTL_DAYS = 36_500
+"""Maximum of a branch's `ttl_days`."""
 Status = Literal["active", "merged", "archived"]
 
 

@@ -19,6 +19,7 @@ from functools import cache
 from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
+from day1.model.branches.branch import MAX_TTL_DAYS
 from day1.model.branches.names import check_name
 from day1.model.rows.column import Column
 from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row, canonical, written
@@ -218,7 +219,8 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
     """Check the notes of a branch.
 
     Raises:
-        ValueError, InvalidRequest: a note has the wrong type, or the name breaks the rule.
+        ValueError, InvalidRequest: a note has the wrong type or is out of its range, or the name
+            breaks the rule.
     """
     match note:
         case {
@@ -233,7 +235,8 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
             "closed": bool(closed),
         } if len(note) == len(BranchLine.__slots__) and all(isinstance(tag, str) for tag in tags):
             texts = (parent, description, purpose, owner, *map(str, tags))
-            if all(text is None or _is_text(text) for text in texts):
+            is_days = ttl_days is None or (type(ttl_days) is int and 1 <= ttl_days <= MAX_TTL_DAYS)
+            if is_days and all(text is None or _is_text(text) for text in texts):
                 return BranchLine(
                     check_name(name),
                     parent,

@@ -21,7 +21,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
 from day1.model.access.tokens import Token
-from day1.model.branches.branch import MAIN, Branch, Status
+from day1.model.branches.branch import MAIN, MAX_TTL_DAYS, Branch, Status
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.values.instant import parse, show
 from day1.model.values.tiers import shown_rule
@@ -261,7 +261,7 @@ class Enrich(Repeatable):
     branch_name: Label
     purpose: Text | None = None
     owner: Annotated[Label | None, Field(description="agent or team")] = None
-    ttl_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    ttl_days: Annotated[int, Field(ge=1, le=MAX_TTL_DAYS)] | None = None
     tags: Labels | None = None
 
 
