@@ -11,6 +11,7 @@ from day1.model.files.export import json_line
 from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.model.values.ids import content_hash
+from day1.model.values.instant import LAST_LEARNED
 
 
 def row(kind: Kind, number: int, **cells: object) -> Row:
@@ -123,6 +124,10 @@ def test_a_later_format_is_refused_with_advice():
         {"only_verified": 1},
         {"created_at": True},
         {"created_at": "5"},
+        *({"created_at": value} for value in (-1, LAST_LEARNED + 1, 2**70)),
+        {"id": "bundle_../x"},
+        *({name: "a\0b"} for name in ("name", "description", "source_branch", "source_commit")),
+        {"tags": ["a\0b"]},
         {"counts": [1]},
         {"counts": None},
     ],

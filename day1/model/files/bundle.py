@@ -17,6 +17,9 @@ from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.files.export import (
     RowLine,
     check_version,
+    is_id,
+    is_learned,
+    is_text,
     json_line,
     json_object,
     parsed_row,
@@ -133,17 +136,18 @@ def _header(line: bytes) -> Mapping[str, Json]:
     if checksum != _checksum(header):
         raise ValueError("it does not match its checksum, so it was changed or damaged")
     required_values = [header.get(name) for name in _HEAD_FIELDS if name != "description"]
-    tags, created_at = header.get("tags"), header.get("created_at")
+    description, tags, created_at = (
+        header.get(name) for name in ("description", "tags", "created_at")
+    )
     is_valid = (
-        all(
-            isinstance(required_value, str) and required_value for required_value in required_values
-        )
-        and str(header.get("id")).startswith("bundle_")
-        and isinstance(header.get("description"), str | None)
+        all(isinstance(value, str) and value and is_text(value) for value in required_values)
+        and is_id("bundle", str(header.get("id")))
+        and (description is None or (isinstance(description, str) and is_text(description)))
         and isinstance(tags, list)
-        and all(isinstance(tag, str) for tag in tags)
+        and all(isinstance(tag, str) and is_text(tag) for tag in tags)
         and isinstance(header.get("only_verified"), bool)
         and type(created_at) is int
+        and is_learned(created_at)
         and isinstance(header.get("counts"), dict)
     )
     if not is_valid:

@@ -236,7 +236,7 @@ def _branch(note: Mapping[str, Json]) -> BranchLine:
         } if len(note) == len(BranchLine.__slots__) and all(isinstance(tag, str) for tag in tags):
             texts = (parent, description, purpose, owner, *map(str, tags))
             is_days = ttl_days is None or (type(ttl_days) is int and 1 <= ttl_days <= MAX_TTL_DAYS)
-            if is_days and all(text is None or _is_text(text) for text in texts):
+            if is_days and all(text is None or is_text(text) for text in texts):
                 return BranchLine(
                     check_name(name),
                     parent,
@@ -274,24 +274,34 @@ def _fits(kind: Kind, column: Column, value: Json) -> bool:
         return type(value) is int and _is_time(column, value)
     if column.type == "real":
         return isinstance(value, float) and math.isfinite(value)
-    if not isinstance(value, str) or not _is_text(value):
+    if not isinstance(value, str) or not is_text(value):
         return False
     if column.name == "id":
-        prefix, _, id_body = value.partition("_")
-        return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(id_body))
+        return is_id(kind.prefix, value)
     return not column.among or value in column.among
 
 
 def _is_time(column: Column, value: int) -> bool:
-    if column.name == "created_at":  # day1 was not there before 1970
-        return 0 <= value <= LAST_LEARNED
+    if column.name == "created_at":
+        return is_learned(value)
     try:
         return in_range(value) == value
     except ValueError:
         return False
 
 
-def _is_text(value: str) -> bool:
+def is_id(prefix: str, value: str) -> bool:
+    """Whether a text is an id with a prefix."""
+    start, _, id_body = value.partition("_")
+    return start == prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(id_body))
+
+
+def is_learned(value: int) -> bool:
+    """Whether day1 can have written something at a time; it was not there before 1970."""
+    return 0 <= value <= LAST_LEARNED
+
+
+def is_text(value: str) -> bool:
     """Whether every engine can store a text: no NUL, and no half of a surrogate pair."""
     try:
         value.encode()
