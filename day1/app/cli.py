@@ -19,15 +19,25 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         from day1.interfaces.hook import entry
 
         entry.run(command_arguments[1:])  # a hook has no time for the imports below
+    try:
+        exit_code = _prepare_and_run(command_arguments)
+    except KeyboardInterrupt:  # before or after the command itself, which handles its own
+        from day1.interfaces.cli.codes import INTERRUPTED
+
+        exit_code = INTERRUPTED
+    sys.exit(exit_code)
+
+
+def _prepare_and_run(arguments: Sequence[str]) -> int:
     from day1.app import garbage
     from day1.interfaces.cli import main as command_line
 
     garbage.look_rarely()
     command_line.open_closed_streams()
     command_line.prepare_output()
-    exit_code = run(command_arguments)
+    exit_code = run(arguments)
     garbage.before_leaving()
-    sys.exit(exit_code)
+    return exit_code
 
 
 def run(arguments: Sequence[str]) -> int:

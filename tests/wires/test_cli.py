@@ -7,6 +7,7 @@ import sys
 import click
 import pytest
 
+from day1.app.cli import main
 from day1.interfaces.cli import main as command_line
 from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
@@ -229,3 +230,16 @@ def test_an_interrupted_command_ends_with_130(cli: CommandLine) -> None:
     with cli.terminal("restore", "--source", "1h") as terminal:
         terminal.wait_for("[y/N]")
         assert terminal.interrupt() == 130
+
+
+def test_an_interrupt_before_the_command_begins_ends_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("day1.app.garbage.look_rarely", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main(["status"])
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")
