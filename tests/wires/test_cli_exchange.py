@@ -48,3 +48,14 @@ def test_import_makes_a_store_and_takes_a_graph(bare: CommandLine) -> None:
     (bare.folder / "g.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert bare.json("import", "graph", "g.jsonl")["added"] >= 2
     assert (bare.home / ".day1").is_dir()
+
+
+def test_an_export_to_a_link_writes_the_file_that_it_names(cli: CommandLine) -> None:
+    file, link = cli.folder / "today.jsonl", cli.folder / "latest.jsonl"
+    file.write_text("yesterday's\n")
+    file.chmod(0o640)
+    link.symlink_to(file.name)
+    cli("export", "-o", "latest.jsonl")
+    assert link.is_symlink()
+    assert file.read_text() == cli("export").out
+    assert file.stat().st_mode & 0o777 == 0o640

@@ -49,6 +49,8 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
 def write_file(lines: Iterable[bytes], output: Path) -> int:
     """Write a file whole or not at all; a pipe or device is written to directly.
 
+    A link stays, and the file that it names is written.
+
     Raises:
         InvalidRequest: it cannot be written.
     """
@@ -56,7 +58,7 @@ def write_file(lines: Iterable[bytes], output: Path) -> int:
         if output.exists() and not output.is_file():
             with output.open("wb") as file:
                 return write_lines(lines, file)
-        return _replace(lines, output)
+        return _replace(lines, Path(os.path.realpath(output)))
     except OSError as exc:
         raise InvalidRequest(
             f"{output} cannot be written: {exc.strerror}. Name another file.", path=str(output)
