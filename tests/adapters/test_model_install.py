@@ -133,6 +133,14 @@ def test_a_given_model_that_is_wrong_leaves_nothing(
         said.clear()
 
 
+def test_a_pipe_and_a_device_are_not_read(target: Path, said: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for given in (tmp_path / "pipe", Path("/dev/zero")):
+        assert install(target, given=given, report=said.append) is None
+        assert "neither a folder nor a zip" in said[1]
+        said.clear()
+
+
 def test_a_damaged_zip_member_is_refused(target: Path, said: list[str], tmp_path: Path) -> None:
     file = tmp_path / "m.zip"
     with zipfile.ZipFile(file, "w") as zipped:

@@ -39,6 +39,7 @@ _ROOM = "400 MB"  # a download and what is copied out of it
 _WORKPLACE = ".installing"
 _NOT_OTHERS = {*FILES, _WORKPLACE, "lost+found"}  # the last is in the root of every ext4 disk
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_NO_ARCHIVE = "it is neither a folder nor a zip, tar or wheel"
 _BROKEN_ARCHIVE = (RuntimeError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 _CHROMA = """
@@ -273,11 +274,13 @@ def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes]
     if source.is_dir():
         paths = (path for path in source.rglob("*") if path.is_file())
         yield {PurePosixPath(path.relative_to(source)): partial(io.FileIO, path) for path in paths}
+    elif not source.is_file():  # a pipe or a device, whose end may never come
+        raise _Failed(_NO_ARCHIVE)
     elif zipfile.is_zipfile(source):
         with zipfile.ZipFile(source) as zip_archive:
             names = zip_archive.namelist()
             yield {PurePosixPath(name): partial(zip_archive.open, name) for name in names}
-    elif source.is_file() and tarfile.is_tarfile(source):
+    elif tarfile.is_tarfile(source):
         with tarfile.open(source) as tar_archive:
             members = (member for member in tar_archive if member.isfile())
             yield {
@@ -285,7 +288,7 @@ def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes]
                 for member in members
             }
     else:
-        raise _Failed("it is neither a folder nor a zip, tar or wheel")
+        raise _Failed(_NO_ARCHIVE)
 
 
 def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
