@@ -232,3 +232,15 @@ def test_an_export_is_read_from_no_device_and_no_pipe_without_a_writer(
     for path in ("pipe", "/dev/zero"):
         assert cli.refused("import", "jsonl", path)["code"] == "import_broken"
     assert cli.refused("bundle", "import", "pipe")["code"] == "import_broken"
+
+
+@pytest.mark.parametrize(("kind", "added"), [("markdown", 1), ("text", 0)])
+def test_a_refused_secret_does_not_come_to_the_branch_itself(
+    cli: CommandLine, kind: str, added: int
+) -> None:
+    cli.env["DAY1_WRITE__SECRETS"] = "refuse"
+    note(cli.folder, "key.md", "# Desk\n\nIt is staffed.\n\n# Key\n\nAKIAIOSFODNN7EXAMPLE\n")
+    done = cli.json("import", kind, "key.md")
+    assert done["added"] == added
+    assert len(done["left_out"]["texts that look as if they hold an AWS access key"]) == 1
+    assert "AKIA" not in cli("export").out

@@ -1,4 +1,4 @@
-"""Leaving out texts that look like secrets when another tool's memory is imported."""
+"""Leaving out texts that look like secrets when a foreign source is imported."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing_extensions import override
 
 from day1.model.rows.validation import looks_secret
-from day1.ports.source import EventDraft, FactDraft, Item, ObservationDraft, ToolMemory
+from day1.ports.source import EventDraft, FactDraft, Item, ObservationDraft, Source, ToolMemory
 
 
-class WithoutSecrets(ToolMemory):
-    """`ToolMemory` that leaves out texts which look like secrets, and lists their ids."""
+class WithoutSecrets(Source):
+    """`Source` that leaves out texts which look like secrets, and lists their ids."""
 
-    def __init__(self, source: ToolMemory) -> None:
+    def __init__(self, source: Source) -> None:
         """Wrap the source to screen."""
         self._source = source
         self._left_out: dict[str, list[str]] = {}
@@ -21,11 +21,6 @@ class WithoutSecrets(ToolMemory):
     @override
     def name(self) -> str:
         return self._source.name
-
-    @property
-    @override
-    def paths(self) -> Sequence[Path]:
-        return self._source.paths
 
     @property
     @override
@@ -53,3 +48,17 @@ class WithoutSecrets(ToolMemory):
             reason = f"texts that look as if they hold {kind_of_secret}"
             self._left_out.setdefault(reason, []).append(draft.id)
         return kind_of_secret is not None
+
+
+class MemoryWithoutSecrets(WithoutSecrets, ToolMemory):
+    """`ToolMemory` that leaves out texts which look like secrets, and lists their ids."""
+
+    def __init__(self, source: ToolMemory) -> None:
+        """Wrap the memory to screen."""
+        super().__init__(source)
+        self._paths = source.paths
+
+    @property
+    @override
+    def paths(self) -> Sequence[Path]:
+        return self._paths

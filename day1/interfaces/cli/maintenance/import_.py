@@ -163,11 +163,14 @@ def _foreign(session: Session, kind: str, paths: list[Path], options: dict[str, 
     from day1.call.fields import WriteRequest
     from day1.services.access.calls import branch_of, origin_of
     from day1.services.exchange.importing import import_foreign
+    from day1.services.exchange.screening import WithoutSecrets
 
     context = session.context(create=True)
     branch = branch_of(context, options["branch"])
     # Ids come from paths relative to the folder around the store, not to the current one.
     source = session.app.sources.import_source(kind, paths, session.store().folder.parent)
+    if session.settings.write.secrets == "refuse":
+        source = WithoutSecrets(source)
     origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
 
     def bring(report: ReportProgress) -> Imported:

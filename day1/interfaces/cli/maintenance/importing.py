@@ -97,10 +97,10 @@ def _import_one(
 
 def _screened(session: Session, source: ToolMemory) -> ToolMemory:
     """Return a tool's memory, without texts that look like secrets if settings refuse those."""
-    from day1.services.exchange.screening import WithoutSecrets
+    from day1.services.exchange.screening import MemoryWithoutSecrets
 
     refuses_secrets = session.settings.write.secrets == "refuse"
-    return WithoutSecrets(source) if refuses_secrets else source
+    return MemoryWithoutSecrets(source) if refuses_secrets else source
 
 
 def _machine(options: Document, paths: Sequence[Path] = ()) -> Machine:
