@@ -243,3 +243,20 @@ def test_an_interrupt_before_the_command_begins_ends_with_130(
         main(["status"])
     assert ended.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"import {kind}" for kind in ("text", "markdown", "lines", "graph", "jsonl", "git")),
+        "bundle import",
+        "backup --check",
+    ],
+)
+def test_a_path_that_the_system_rejects_is_refused_by_its_name(
+    cli: CommandLine, command: str
+) -> None:
+    name = "a" * 300
+    refused = cli.refused(*command.split(), name)
+    assert refused["code"] == "invalid_request"
+    assert f"{name} cannot be used: File name too long." in refused["message"]

@@ -7,6 +7,7 @@ Exit codes are in the epilog below, which `day1 --help` prints.
 """
 
 import difflib
+import errno
 import importlib
 import io
 import keyword
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from day1.errors import Day1Error, NotFound
+from day1.errors import Day1Error, InvalidRequest, NotFound
 from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE, WAITS
 from day1.version import __version__
 
@@ -109,6 +110,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 _MAINTENANCE: Final = frozenset({"import", "export", "backup", "copy", "gc", "doctor"})
 """Commands that call no operation: they work on the store's files."""
 
+_PATH_REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG})
+"""Errors of the system that `Path.exists` and the like raise for a path."""
+
 _COMMANDS: Final = {
     name: help_line for names in SECTIONS.values() for name, help_line in names.items()
 }
@@ -193,12 +197,19 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
-        return _fail(_of_folder(exc), as_json="--json" in arguments)
+        return _fail(_of_path(exc), as_json="--json" in arguments)
     return exit_code if isinstance(exit_code, int) else DONE
 
 
-def _of_folder(exc: Exception) -> Exception:
-    """Return the refusal for a present folder that was deleted; other errors stay as they are."""
+def _of_path(exc: Exception) -> Exception:
+    """Return the refusal for a path that the system does not accept; other errors stay the same."""
+    if isinstance(exc, OSError) and exc.errno in _PATH_REFUSED and exc.filename is not None:
+        from day1.foreign_files import shown
+
+        return InvalidRequest(
+            f"{shown(exc.filename)} cannot be used: {exc.strerror}. Name another path, or give "
+            "this user access to it."
+        )
     if isinstance(exc, FileNotFoundError):
         try:
             Path.cwd()
