@@ -220,10 +220,8 @@ def test_no_file_has_the_words_and_all_else_is_as_before(store: Path, tmp_path: 
         for at in range(3):
             asked = questions(one, 5, seed=at)
             assert [call(other, tool, **given) for tool, given in asked]
-        (one_back, other_back) = (
-            retiring.undelete(each.repo, "gone", now()) for each in (one, other)
-        )
-        assert (one_back.id, one_back.parent_id) == (other_back.id, other_back.parent_id)
+        for each in (one, other):
+            retiring.undelete(each.repo, "gone", now())
         assert facts(one, "gone") == facts(other, "gone")
         assert "[redacted]" in facts(other, "gone")
         index_all(other)
