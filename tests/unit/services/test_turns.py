@@ -184,8 +184,8 @@ def test_a_session_that_begins_anew_while_ended_ones_are_dropped_stays(
     bench.now += DAY
     records, others = bench.repo.ledger.records, list[threading.Thread]()
 
-    def slowly(*asked: Any, **equal: str) -> Any:
-        found = records(*asked, **equal)
+    def slowly(kind: type[Any], **equal: str) -> Any:
+        found = records(kind, **equal)
         again = threading.Thread(
             target=write, args=(bench, Owner("w")), kwargs={"context": ("new",)}
         )
