@@ -186,6 +186,8 @@ def test_a_session_that_begins_anew_while_ended_ones_are_dropped_stays(
 
     def slowly(kind: type[Any], **equal: str) -> Any:
         found = records(kind, **equal)
+        if kind is not Desk:
+            return found
         again = threading.Thread(
             target=write, args=(bench, Owner("w")), kwargs={"context": ("new",)}
         )
