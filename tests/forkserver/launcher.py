@@ -1,13 +1,23 @@
 """Stands for `python`: has the server fork a process for what is asked, and ends as that ends.
 
-It imports nothing that takes time. What the server cannot do, Python does itself.
+It imports nothing that takes time: `signal` and `socket` would take longer than all the rest, so it
+has what they are made of. What the server cannot do, Python does itself.
 """
 
 import marshal
 import os
 import sys
-from signal import SIG_BLOCK, SIG_DFL, SIG_UNBLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask, signal
-from socket import AF_UNIX, SOCK_STREAM, send_fds, socket
+from _signal import (  # type: ignore[import-not-found]
+    SIG_BLOCK,
+    SIG_DFL,
+    SIG_UNBLOCK,
+    SIGHUP,
+    SIGINT,
+    SIGTERM,
+    pthread_sigmask,
+    signal,
+)
+from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 
 address, *arguments = sys.argv[1:]
 alike = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
@@ -24,7 +34,8 @@ passed_on = {SIGHUP, SIGINT, SIGTERM}
 pthread_sigmask(SIG_BLOCK, passed_on)  # the forked process may be heard of before the loop below
 server = socket(AF_UNIX, SOCK_STREAM)
 server.connect(address)
-send_fds(server, [len(asked).to_bytes(4, "big")], [0, 1, 2])
+streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in (0, 1, 2))
+server.sendmsg([len(asked).to_bytes(4, "big")], [(SOL_SOCKET, SCM_RIGHTS, streams)])
 server.sendall(asked)
 for number in passed_on:
     signal(number, lambda caught, _: server.send(bytes([caught])) and None)
