@@ -174,12 +174,14 @@ def _import_day1() -> None:
     from day1.interfaces.http.rest import routes
     from day1.interfaces.mcp.server import listing
     from day1.toolsets import TOOLSETS
+    from tests.forkserver.first_use import use_a_store
 
     for _, choice in TOOLSETS.endpoints():
         for tool in TOOLSETS.choose(choice):
             listing(tool.operation)
     nobody: Any = None
     routes(TOOLSETS, nobody)  # `re` keeps the expressions of their paths
+    use_a_store()
 
 
 def main() -> None:
