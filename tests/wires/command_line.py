@@ -128,12 +128,12 @@ class CommandLine:
     @contextmanager
     def terminal(self, *arguments: str, **env: str) -> Iterator["Terminal"]:
         """Run a command on a terminal."""
+        command = [*python(), "-m", "day1", *arguments]
         child, handle = pty.fork()
         if child == 0:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background shell has it ignored
             os.chdir(self.folder)
-            command = [sys.executable, "-m", "day1", *arguments]
-            os.execve(sys.executable, command, {**self.env, **env})
+            os.execve(command[0], command, {**self.env, **env})
         terminal = Terminal(child, handle)
         try:
             yield terminal
