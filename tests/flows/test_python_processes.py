@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import day1
 from tests.engine import needs_files
+from tests.forkserver import python
 
 ROOT = Path(__file__).resolve().parents[2]
 QUIET = {"embedder": {"kind": "none"}, "store": {"wait_s": 60}}
@@ -55,7 +55,7 @@ def test_processes_with_threads_lose_nothing_and_write_nothing_twice(tmp_path: P
     with day1.connect(folder, settings=QUIET) as memory:
         running = [
             subprocess.Popen(
-                [sys.executable, "-c", WRITING, str(folder), str(number)], env=environment()
+                [*python(), "-c", WRITING, str(folder), str(number)], env=environment()
             )
             for number in range(PROCESSES)
         ]
@@ -76,7 +76,7 @@ def test_a_batch_whose_process_is_killed_is_whole_or_not_there(
     folder = tmp_path / "store"
     with day1.connect(folder, settings=QUIET) as memory:
         made = memory.add("This is changed.")
-    command = [sys.executable, "-c", KILLED, str(folder), made.id]
+    command = [*python(), "-c", KILLED, str(folder), made.id]
     killed = subprocess.run(command, env=environment(DAY1_KILL_AT=point), timeout=120)
     assert killed.returncode == -signal.SIGKILL
     with day1.connect(folder, settings=QUIET) as memory:
