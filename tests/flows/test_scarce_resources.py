@@ -3,7 +3,6 @@
 import fcntl
 import resource
 import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tests.flows.opened_store import (
     refused,
     write,
 )
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def openers(running: ExitStack, count: int) -> list[subprocess.Popen[str]]:
     return [
         running.enter_context(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.flows.opening_process", str(number)],
+                [*python(), "-m", "tests.flows.opening_process", str(number)],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
