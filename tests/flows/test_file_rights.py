@@ -2,15 +2,14 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-DAY1 = "from day1.app.cli import main; main()"
+from tests.forkserver import python
 
 
 def day1(home: Path, *arguments: str, umask: int) -> None:
     subprocess.run(
-        [sys.executable, "-c", DAY1, *arguments],
+        [*python(), "-m", "day1", *arguments],
         env={**os.environ, "DAY1_HOME": str(home), "DAY1_EMBEDDER__KIND": "none"},
         umask=umask,
         check=True,
