@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from day1.adapters.ledger.tables import SUM, TABLES, VERSION
 from day1.interfaces.open_store import OpenStore
 from tests.flows.opened_store import MERGE, call, facts, opened, read_only, refused
+from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 LATER_TABLES = (
@@ -178,7 +178,7 @@ def test_an_index_of_an_earlier_day1_is_begun_anew_by_an_import(indexed: Path) -
     notes = indexed.with_name("notes.md")
     notes.write_text("# Windows\n\nThe maintenance window is on Sundays.\n")
     done = subprocess.run(
-        [sys.executable, "-m", "day1", "import", "markdown", str(notes)],
+        [*python(), "-m", "day1", "import", "markdown", str(notes)],
         env={
             **os.environ,
             "DAY1_HOME": str(indexed),
