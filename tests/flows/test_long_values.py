@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -270,7 +269,7 @@ def test_a_killed_write_is_whole_or_not_there(tmp_path: Path, point: str, done: 
     with opened(folder, create=True) as store:
         if before is not None:
             put(store, before)
-    line = [sys.executable, "-c", WRITING, str(folder), str(file), "k"]
+    line = [*python(), "-c", WRITING, str(folder), str(file), "k"]
     killed = subprocess.run(line, env=environment(DAY1_KILL_AT=point), capture_output=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with opened(folder) as store:
@@ -289,7 +288,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     running = []
     for name in ("a", "b"):
         (tmp_path / name).write_text(name + text[1:], encoding="utf-8")
-        line = [sys.executable, "-c", WRITING, str(folder), str(tmp_path / name)]
+        line = [*python(), "-c", WRITING, str(folder), str(tmp_path / name)]
         running += [subprocess.Popen([*line, key], env=environment()) for key in (name, "same")]
     assert [process.wait(300) for process in running] == [0] * len(running)
     with opened(folder) as store:
