@@ -4,12 +4,12 @@ import fcntl
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.flows.opened_store import fill, make, mounted, read_only
+from tests.forkserver import python
 from tests.waiting import until
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
@@ -96,7 +96,7 @@ def test_a_server_on_a_read_only_folder_reads(store):
 def test_a_server_that_cannot_open_its_store_says_why_and_leaves(store, damage):
     (store / damage).write_bytes(b"junk" * 5_000)
     done = subprocess.run(
-        [sys.executable, "-m", "day1", "mcp"],
+        [*python(), "-m", "day1", "mcp"],
         cwd=ROOT,
         env={**os.environ, "DAY1_HOME": str(store), "DAY1_EMBEDDER__KIND": "none"},
         stdin=subprocess.DEVNULL,
