@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import pytest
 
 from day1.call.operation import Effect
 from day1.toolsets import operations
+from tests.forkserver import python
 from tests.wires.mcp_session import Session, environment
 
 SECRET = "plover4711"
@@ -249,7 +249,7 @@ def day1(folder: Path, *arguments: str, program: tuple[str, ...] = ("-m", "day1"
     """Run a command in a process of its own on a store."""
     folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, *program, *arguments],
+        [*python(), *program, *arguments],
         env=environment(folder, PATH=os.environ["PATH"]),
         capture_output=True,
         text=True,
