@@ -1,7 +1,6 @@
 """Clients over MCP: which branch a call means, who writes, and both eras of the protocol."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from day1.interfaces.heads import ProcessHead
 from day1.services.branches import deleting, forking
 from day1.services.branches.lookup import find
 from day1.settings import Settings
+from tests.forkserver import python
 from tests.wires.conftest import Fork
 from tests.wires.mcp_session import Session, environment, unscored
 
@@ -175,7 +175,7 @@ def test_a_branch_that_is_gone_is_not_another_one_of_its_name(tmp_path: Path) ->
     folder = tmp_path / "store"
 
     def day1(*arguments: str) -> None:
-        command = [sys.executable, "-m", "day1", *arguments]
+        command = [*python(), "-m", "day1", *arguments]
         subprocess.run(command, env=environment(folder), cwd=tmp_path, check=True)
 
     with Session(folder) as agent:
