@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.fakes.chat_server import MODEL, ChatServer, judgement
+from tests.forkserver import python
 from tests.wires.command_line import CommandLine
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."
@@ -69,7 +69,7 @@ def test_an_interrupt_keeps_what_is_judged(cli: CommandLine, model: ChatServer) 
     for number in range(20):
         cli.add(f"Acme has {number} doors.")
     env = {"DAY1_CHAT__URL": model.url, "DAY1_CHAT__MODEL": MODEL}
-    command = [sys.executable, "-m", "day1", "verify", "--json"]
+    command = [*python(), "-m", "day1", "verify", "--json"]
     running = subprocess.Popen(
         command, cwd=cli.folder, env={**cli.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )  # fmt: skip
