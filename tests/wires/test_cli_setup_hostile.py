@@ -7,13 +7,13 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from day1.adapters.clients import jsonc
 from day1.adapters.clients.copies import MOST
+from tests.forkserver import python
 from tests.wires.clients_files import COMMENTED, TOML, codex, fresh, states, tree, zed
 from tests.wires.command_line import CommandLine
 
@@ -259,7 +259,7 @@ def test_a_kill_leaves_the_file_and_the_next_run_does_it(cli: CommandLine, point
 
 def test_many_at_once_do_it_once(cli: CommandLine) -> None:
     path, config = zed(cli), codex(cli)
-    command = [sys.executable, "-m", "day1", "setup", "zed", "codex"]
+    command = [*python(), "-m", "day1", "setup", "zed", "codex"]
     running = [
         subprocess.Popen(command, cwd=cli.folder, env=cli.env, stdout=subprocess.DEVNULL)
         for _ in range(4)
