@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
 from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.forkserver import python
 from tests.suites.index_suite import TEXTS, embed_all, learn, vector
 from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a fixture
 
@@ -45,7 +45,7 @@ index.close()
 
 
 def peer(folder: Path, point: str, first: int, last: int) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-c", PEER, str(folder), point, str(first), str(last)]
+    arguments = [*python(), "-c", PEER, str(folder), point, str(first), str(last)]
     return subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
