@@ -22,6 +22,15 @@ ADAPTERS = {
     "langgraph": "day1.integrations.langgraph",
     "pydantic_ai": "day1.integrations.pydantic_ai",
 }
+ENGINE = (
+    "day1.adapters.file_lease",
+    "day1.adapters.index.index",
+    "day1.app.background",
+    "day1.app.library",
+    "day1.app.noticing",
+    "day1.interfaces.python.local",
+)
+"""What they import when they open a store."""
 pytestmark = pytest.mark.xdist_group("killed_adapters")
 
 SESSION_WRITES = """
@@ -104,11 +113,12 @@ FORKED = [("fork.after_intent", False), ("fork.after_engine", False), ("fork.aft
 
 
 def adapters_python() -> list[str]:
-    """A Python that has imported every adapter whose framework is installed.
+    """A Python that has imported every adapter whose framework is installed, and the engine.
 
     The imports take ten seconds, so the tests that call this run in one process.
     """
-    return python(*(module for package, module in ADAPTERS.items() if find_spec(package)))
+    installed = [module for package, module in ADAPTERS.items() if find_spec(package)]
+    return python(*installed, *ENGINE)
 
 
 def run_killed(script: str, folder: Path, point: str) -> None:
