@@ -1,18 +1,19 @@
 """Clients of engram that store the same lesson at once: one row, and nobody fails."""
 
+import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forkserver import python
 from tests.wires.engram_session import served
 from tests.wires.http_server import STDIO_DAILY, HttpSession
 from tests.wires.mcp_session import ROOT, environment
 
 TIMES = 200
 STORING = """
-import sys
+import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from tests.wires.engram_session import LESSON
@@ -22,6 +23,7 @@ from tests.wires.mcp_session import Session
 folder, times, address = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 server = SimpleNamespace(folder=folder, address=address.removesuffix("/mcp/engram"))
 own = HttpSession(server, path="/mcp/engram") if address else Session(folder, toolsets="engram")
+own.command = json.loads(sys.argv[4])
 with own as session:
     print(len({session.ok("memory_store", **LESSON)["id"] for _ in range(times)}))
 """
@@ -35,7 +37,7 @@ def test_clients_that_store_the_same_at_once_make_one_row(wire: str, tmp_path: P
         address = engram.url if isinstance(engram, HttpSession) else ""
         begun = [
             subprocess.Popen(
-                [sys.executable, "-c", STORING, str(folder), str(TIMES), address],
+                [*python(), "-c", STORING, str(folder), str(TIMES), address, json.dumps(python())],
                 cwd=ROOT,
                 env=environment(folder),
                 stdout=subprocess.PIPE,
