@@ -19,6 +19,7 @@ from tests.fetching import node_with, python_with
 from tests.flows.kill_scenarios import facts_on
 from tests.flows.killed_process import opened
 from tests.foreign.story import story
+from tests.forkserver import python
 from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import environment, server_arguments
 
@@ -59,8 +60,8 @@ def test_a_foreign_client_works_over_http_with_a_token(
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_foreign_client_works_over_stdio(client: str, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    arguments = server_arguments("core,review")
-    reached = {"command": sys.executable, "args": arguments, "env": environment(store)}
+    command, *arguments = [*python(), *server_arguments("core,review")]
+    reached = {"command": command, "args": arguments, "env": environment(store)}
     check(told(client, reached), store, client)
 
 
