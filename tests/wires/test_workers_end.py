@@ -10,6 +10,7 @@ import pytest
 
 from tests.sampling import sampled
 from tests.waiting import until
+from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import WAIT_S, environment
 from tests.wires.worker_server import EventStream, WorkerServer, is_alive
 
@@ -43,7 +44,7 @@ def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
             until(lambda pid=pid: not is_alive(pid), "the end of a worker", WAIT_S)  # type: ignore[misc]
         assert not folder.exists()
         port = int(server.address.rpartition(":")[2])
-    with WorkerServer(tmp_path / "store", port=port) as again:
+    with HttpServer(tmp_path / "store", port=port) as again:
         assert again.ask("GET", "/ready").status == 200
 
 
@@ -76,7 +77,7 @@ def test_a_server_that_cannot_start_says_what_one_process_says(tmp_path: Path) -
     with WorkerServer(folder) as server:
         served = refusal(folder)
         assert served == refusal(folder, "--workers", "2")
-        assert f"{server.address} (process {server.process.pid})" in served
+        assert f"{server.address} (process {server.supervisor})" in served
     strange = refusal(tmp_path / "none", "--host", "0.0.0.0")
     assert strange == refusal(tmp_path / "none", "--host", "0.0.0.0", "--workers", "2")
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from day1.app.http import SERVED
 from tests.waiting import until
 from tests.wires.http_server import HttpServer, Response
 from tests.wires.mcp_session import WAIT_S
@@ -20,7 +20,7 @@ WORKERS = 2
 
 
 class WorkerServer(HttpServer):
-    """A server with several workers; Python itself runs it, so that its processes are its own."""
+    """A server with several workers, which are processes of Python itself."""
 
     workers = WORKERS
     """How many."""
@@ -28,12 +28,19 @@ class WorkerServer(HttpServer):
     def __init__(self, folder: Path, *arguments: str, port: int = 0, **settings: str) -> None:
         """Name the store's folder, further arguments and environment."""
         super().__init__(folder, "--workers", str(self.workers), *arguments, port=port, **settings)
-        self.command = [sys.executable]
+        self.supervisor = 0
+        """The process that started the workers; `process` may stand for it: see tests/forkserver."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        said = (self.folder / SERVED).read_text(encoding="utf-8")
+        self.supervisor = int(said.rpartition("process ")[2].rstrip(")"))
+        return self
 
     @property
     def pids(self) -> list[int]:
         """The living workers, by age."""
-        return children(self.process.pid)
+        return children(self.supervisor)
 
     def all_ready(self, but: int | None = None) -> list[int]:
         """Wait until all workers answer; `but` is one that was killed."""
