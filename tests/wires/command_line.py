@@ -1,22 +1,26 @@
 """`day1` as a person runs it: in this process, in a process of its own, or on a terminal."""
 
+import atexit
 import io
 import json
 import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from day1.app.cli import run
-from tests.engine import url_of
+from tests.engine import FOLDER, engine, url_of
 from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
@@ -139,6 +143,29 @@ class CommandLine:
             yield terminal
         finally:
             terminal.close()
+
+
+def made_once(make: Callable[[CommandLine], None], folder: Path) -> CommandLine:
+    """A command line for which `make` was called, in this process once: this one has a copy."""
+    cli = CommandLine(folder)
+    if engine() != FOLDER:
+        make(cli)
+        return cli
+    pattern = _pattern(make)
+    shutil.copytree(pattern.folder, cli.folder, dirs_exist_ok=True)
+    shutil.copytree(pattern.home, cli.home, dirs_exist_ok=True)
+    cli.env |= {name: pattern.env[name] for name in pattern.env.keys() - cli.env.keys()}
+    return cli
+
+
+@cache
+def _pattern(make: Callable[[CommandLine], None]) -> CommandLine:
+    """What is copied; it goes when the process ends."""
+    place = TemporaryDirectory(prefix="day1-pattern-")
+    atexit.register(place.cleanup)
+    cli = CommandLine(Path(place.name))
+    make(cli)
+    return cli
 
 
 def _text(stream: io.TextIOWrapper) -> str:

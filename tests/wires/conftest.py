@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.chat_server import MODEL, ChatServer, gullible
-from tests.wires.command_line import CommandLine
+from tests.wires.command_line import CommandLine, made_once
 from tests.wires.diverged_branches import Pair
 from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
@@ -159,9 +159,11 @@ def chat(_judged_by_chat: Session, chat_model: ChatServer) -> Session:
 @pytest.fixture
 def cli(tmp_path: Path) -> CommandLine:
     """The command line in a folder with a new store."""
-    cli = CommandLine(tmp_path)
+    return made_once(_begin, tmp_path)
+
+
+def _begin(cli: CommandLine) -> None:
     cli("init")
-    return cli
 
 
 @pytest.fixture
