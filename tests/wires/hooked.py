@@ -1,11 +1,15 @@
 """A client with hooks: it runs `day1 hook` as a process, tells it of an event, and has a clock."""
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from day1.formats import prime_file
@@ -81,8 +85,17 @@ def with_store(folder: Path) -> Client:
     """A client in a project with a store."""
     needs_files()
     client = Client(folder)
-    make(client.store)
+    shutil.copytree(_made(), client.store)
     return client
+
+
+@cache
+def _made() -> Path:
+    """A store that the tests of this process get copies of; it goes when the process ends."""
+    place = TemporaryDirectory(prefix="day1-hooked-")
+    atexit.register(place.cleanup)
+    make(Path(place.name) / "store")
+    return Path(place.name) / "store"
 
 
 def prime(client: Client, text: str = PRIME, **changed: Any) -> None:
