@@ -10,10 +10,12 @@ import sys
 from _signal import (  # type: ignore[import-not-found]
     SIG_BLOCK,
     SIG_DFL,
+    SIG_IGN,
     SIG_UNBLOCK,
     SIGHUP,
     SIGINT,
     SIGTERM,
+    getsignal,
     pthread_sigmask,
     signal,
 )
@@ -29,7 +31,8 @@ if (
 
 os.umask(mask := os.umask(0))
 here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this takes
-asked = marshal.dumps((arguments, dict(os.environ), here, mask))
+ignores_interrupts = getsignal(SIGINT) == SIG_IGN
+asked = marshal.dumps((arguments, dict(os.environ), here, mask, ignores_interrupts))
 passed_on = {SIGHUP, SIGINT, SIGTERM}
 pthread_sigmask(SIG_BLOCK, passed_on)  # the forked process may be heard of before the loop below
 server = socket(AF_UNIX, SOCK_STREAM)

@@ -58,6 +58,7 @@ class Asked(NamedTuple):
     variables: dict[str, str]
     folder: str
     umask: int
+    ignores_interrupts: bool
     streams: list[int]
 
 
@@ -133,8 +134,8 @@ class Server:
 def _read(launcher: socket) -> Asked:
     size, streams, _, _ = recv_fds(launcher, 4, 3)
     said = launcher.recv(int.from_bytes(size, "big"), MSG_WAITALL)
-    arguments, variables, folder, umask = marshal.loads(said)
-    return Asked(arguments, variables, folder, umask, streams)
+    arguments, variables, folder, umask, ignores_interrupts = marshal.loads(said)
+    return Asked(arguments, variables, folder, umask, ignores_interrupts, streams)
 
 
 def become(asked: Asked) -> None:
@@ -146,6 +147,9 @@ def become(asked: Asked) -> None:
         os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
         for number, mode, errors in ((0, "r", None), (1, "w", None), (2, "w", "backslashreplace"))
     )
+    # The server's own may be another one: a shell lets what it runs in the background ignore them.
+    heard = signal.SIG_IGN if asked.ignores_interrupts else signal.default_int_handler
+    signal.signal(signal.SIGINT, heard)
     os.umask(asked.umask)
     os.chdir(asked.folder)
     for name, value in asked.variables.items():
