@@ -56,24 +56,27 @@ def seat_of(call: Call, branch: Branch | None = None) -> Seat:
         UnknownBranch: the branch of the call or of the task is gone.
     """
     branch, caller = branch or branch_of(call), call.caller
-    task_id = caller.task_id or _visible_task_of(call.repo, branch)
-    if task_id is None:
+    task = (
+        find_task(call.repo, caller.task_id)
+        if caller.task_id
+        else _visible_task_of(call.repo, branch)
+    )
+    if task is None:
         client_name = None if caller.agent_id else caller.client
         desk_name = canonical([caller.access.token_id, caller.agent_id, client_name])
         return Seat(branch, branch.id, desk_name, None, caller.agent_id)
-    home_branch = call.repo.ledger.record(Branch, find_task(call.repo, task_id).branch_id)
+    home_branch = call.repo.ledger.record(Branch, task.branch_id)
     if home_branch is None:
         raise UnknownBranch(
-            "The branch of the task was deleted: name another task.", task_id=task_id
+            "The branch of the task was deleted: name another task.", task_id=task.id
         )
     return Seat(
-        branch, home_branch.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id
+        branch, home_branch.id, f"task:{task.id}", task.id, caller.agent_id or branch.agent_id
     )
 
 
-def _visible_task_of(repo: Repository, branch: Branch) -> str | None:
-    task = None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
-    return None if task is None else task.id
+def _visible_task_of(repo: Repository, branch: Branch) -> Task | None:
+    return None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
 
 
 def mind_of(repo: Repository, seat: Seat) -> Mind:
