@@ -39,7 +39,7 @@ _LOST = 2013
 _NOT_CONNECTED = 2003
 """The driver's error number for a failed attempt to connect."""
 _MATRIXONE = "-MatrixOne-v"
-"""What stands between MySQL's version and MatrixOne's in the version that it gives."""
+"""The part of a server's version that comes before MatrixOne's own number."""
 _IN_TRANSACTION = 1
 """The status flag in each answer that says that a transaction is open."""
 
