@@ -143,7 +143,7 @@ def test_of_writers_of_one_new_file_one_makes_it(tool: Day1MemoryTool) -> None:
 
 
 class Hasty:
-    """A memory in which somebody is quicker before each write of a command."""
+    """A memory with a file, and a tool; somebody is quicker before each write of a command."""
 
     def __init__(self, memory: day1.Branch, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
         self.writes, write = 0, day1.Branch.call
@@ -156,7 +156,15 @@ class Hasty:
             return write(on, operation, **arguments)
 
         self.most = 1
+        self.memory, self.tool = memory, Day1MemoryTool(memory)
+        answer(self.tool, create(f"/memories/{key}", "x"))
         monkeypatch.setattr(day1.Branch, "call", call)
+
+
+@pytest.fixture
+def hasty(local: day1.Memory, monkeypatch: pytest.MonkeyPatch) -> Hasty:
+    memory = local.create_branch(f"hasty/{next(_numbers)}", source="main")
+    return Hasty(memory, monkeypatch, "d/a")
 
 
 @pytest.mark.parametrize(
@@ -171,49 +179,34 @@ class Hasty:
     ],
 )
 def test_a_command_begins_anew_after_another_writer(
-    local: day1.Memory, monkeypatch: pytest.MonkeyPatch, command: Command, after: dict[str, str]
+    hasty: Hasty, command: Command, after: dict[str, str]
 ) -> None:
-    memory = local.create_branch(f"hasty/{next(_numbers)}", source="main")
-    tool = Day1MemoryTool(memory)
-    answer(tool, create("/memories/d/a", "x"))
-    hasty = Hasty(memory, monkeypatch, "d/a")
-    assert not answer(tool, command).startswith("error")
+    assert not answer(hasty.tool, command).startswith("error")
     assert hasty.writes == 1
-    files = {entry.key: entry.value.get("text") for entry in memory.entries(under=SPACE)}
+    files = {entry.key: entry.value.get("text") for entry in hasty.memory.entries(under=SPACE)}
     assert {key: text for key, text in files.items() if text is not None} == after
 
 
-def test_a_command_is_tried_for_as_long_as_a_crowd_of_writers_needs(
-    local: day1.Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = local.create_branch(f"hasty/{next(_numbers)}", source="main")
-    tool = Day1MemoryTool(memory)
-    answer(tool, create("/memories/d/a", "x"))
-    hasty = Hasty(memory, monkeypatch, "d/a")
+def test_a_command_is_tried_for_as_long_as_a_crowd_of_writers_needs(hasty: Hasty) -> None:
     hasty.most = 30
-    assert (
-        answer(tool, insert("/memories/d/a", 1, "z")) == "The file /memories/d/a has been edited."
-    )
-    assert answer(tool, view("/memories/d/a")).endswith(
+    said = answer(hasty.tool, insert("/memories/d/a", 1, "z"))
+    assert said == "The file /memories/d/a has been edited."
+    assert answer(hasty.tool, view("/memories/d/a")).endswith(
         "\n     1\t30\n     2\tz\n     3\tx\n     4\t"
     )
 
 
 def test_a_command_gives_up_where_others_are_always_quicker(
-    local: day1.Memory, monkeypatch: pytest.MonkeyPatch
+    hasty: Hasty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = local.create_branch(f"hasty/{next(_numbers)}", source="main")
-    tool = Day1MemoryTool(memory)
-    answer(tool, create("/memories/d/a", "x"))
-    hasty = Hasty(memory, monkeypatch, "d/a")
     hasty.most = 1_000
     monkeypatch.setattr(files, "_WAIT_S", 0.2)
-    said = answer(tool, delete("/memories/d"))
+    said = answer(hasty.tool, delete("/memories/d"))
     assert said == (
         "error: Others are changing /memories/d all the time, so nothing was changed: view it and "
         "try again."
     )
-    assert memory.get("d/a", space=SPACE) is not None
+    assert hasty.memory.get("d/a", space=SPACE) is not None
 
 
 @pytest.mark.parametrize(
