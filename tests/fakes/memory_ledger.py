@@ -67,7 +67,7 @@ class MemoryLedger:
         return self._records[kind].get(record_id)
 
     def records(self, kind: type[Any], **equal: str) -> list[Any]:
-        found = self._records[kind].values()
+        found = list(self._records[kind].values())  # others may change it meanwhile
         return [r for r in found if all(getattr(r, n) == v for n, v in equal.items())]
 
     def votes(self) -> Votes:
