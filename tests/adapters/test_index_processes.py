@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from day1.adapters.index.database import Database
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
@@ -90,3 +91,26 @@ def test_a_lock_that_another_has_is_not_waited_for(tmp_path, index, embedder):
     other = LocalIndex(tmp_path)
     assert other.vectors.embed(Slow(), 9) == 0
     other.close()
+
+
+def test_two_that_use_an_embedder_first_at_once_embed_each_text_once(
+    tmp_path, embedder, monkeypatch
+):
+    slow, quick = LocalIndex(tmp_path), LocalIndex(tmp_path)
+    numbers = learn(slow, *TEXTS)
+    writing = Database.writing
+
+    def embed_before(*arguments):
+        monkeypatch.setattr(Database, "writing", writing)
+        embed_all(quick, embedder)
+        return writing(*arguments)
+
+    monkeypatch.setattr(Database, "writing", embed_before)
+    assert slow.vectors.pending(embedder) == 0  # it had seen that the embedder was not used yet
+    embed_all(slow, embedder)
+    asked = vector(embedder, TEXTS[0])
+    for index in (slow, quick, LocalIndex(tmp_path)):
+        assert index.vectors.nearest(embedder, asked, numbers, 1)[0] == {
+            numbers[0]: pytest.approx(1)
+        }
+        index.close()

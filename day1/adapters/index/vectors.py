@@ -366,19 +366,17 @@ class FileVectors(Vectors):
             row = connection.execute(statement, name_and_dimension).fetchone()
             if row is not None:
                 return int(row[0])
-        if not self._database.read_only:
-            with self._database.writing() as connection:
-                connection.execute(
-                    "INSERT OR IGNORE INTO spaces (name, dimension) VALUES (?, ?)",
+        if self._database.read_only:
+            return None
+        with self._database.writing() as connection:
+            row = connection.execute(statement, name_and_dimension).fetchone()
+            if row is None:  # otherwise another caller made it, and may have embedded texts since
+                row = connection.execute(
+                    "INSERT INTO spaces (name, dimension) VALUES (?, ?) RETURNING id",
                     name_and_dimension,
-                )
-                connection.execute(
-                    "INSERT OR IGNORE INTO waiting SELECT s.id, t.id FROM spaces AS s, texts AS t"
-                    " WHERE s.name = ? AND s.dimension = ?",
-                    name_and_dimension,
-                )
-                return int(connection.execute(statement, name_and_dimension).fetchone()[0])
-        return None
+                ).fetchone()
+                connection.execute("INSERT INTO waiting SELECT ?, id FROM texts", row)
+            return int(row[0])
 
 
 def _waiting(
