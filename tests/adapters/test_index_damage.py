@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.index.index import LocalIndex
+from day1.adapters.index.vector_space import VectorSpace
 from day1.model.rows.kind import FACT
 from day1.model.search.wording import phrase
 from day1.model.values.ids import content_hash
@@ -125,3 +126,61 @@ def test_a_process_that_had_a_damaged_index_open_goes_on_with_the_new_one(tmp_pa
         nearest, _ = index.vectors.nearest(embedder, vector(embedder, TEXTS[3]), numbers, 1)
         assert list(nearest) == numbers[:1]
         index.close()
+
+
+def replace_index(folder: Path, embedder: HashingEmbedder) -> LocalIndex:
+    """Damage the index, and let another process notice it and begin a new one of more texts."""
+    truncate_vectors(folder)
+    other = LocalIndex(folder)
+    with pytest.raises(IndexLost):
+        other.vectors.cosines(embedder, vector(embedder, "x"), [1])
+    learn(other, *VERSIONS)
+    return other
+
+
+def check_whole(index: LocalIndex, embedder: HashingEmbedder) -> None:
+    """All versions are there, and soon their vectors."""
+    numbers = list(index.words.known(FACT, [content_hash(text) for text in VERSIONS]).values())
+    assert len(numbers) == len(VERSIONS)
+    embed_all(index, embedder)
+    asked = vector(embedder, VERSIONS[0])
+    assert index.vectors.nearest(embedder, asked, numbers, 1)[0] == {numbers[0]: pytest.approx(1)}
+    index.vectors.check()
+
+
+def test_what_was_read_of_a_replaced_index_does_not_damage_the_new_one(
+    tmp_path, embedder, monkeypatch
+):
+    index, replaced = LocalIndex(tmp_path), []
+    numbers = learn(index, *TEXTS)
+    embed_all(index, embedder)
+    snapshot = VectorSpace.snapshot
+
+    def replace_before(space):
+        monkeypatch.setattr(VectorSpace, "snapshot", snapshot)
+        replaced.append(replace_index(tmp_path, embedder))
+        embed_all(replaced[0], embedder)
+        return snapshot(space)
+
+    monkeypatch.setattr(VectorSpace, "snapshot", replace_before)
+    with pytest.raises(IndexLost):
+        index.vectors.nearest(embedder, vector(embedder, VERSIONS[0]), numbers, 1)
+    check_whole(replaced[0], embedder)
+    check_whole(index, embedder)
+
+
+def test_vectors_for_a_replaced_index_are_not_written_to_the_new_one(tmp_path, embedder):
+    index, replaced = LocalIndex(tmp_path), []
+    learn(index, TEXTS[0])
+    embed_all(index, embedder)
+    learn(index, *TEXTS[1:])
+
+    def replace_after(point):
+        if point == "embed.vectors_written" and not replaced:
+            replaced.append(replace_index(tmp_path, embedder))
+
+    index.vectors.point = replace_after
+    with pytest.raises(IndexLost):
+        index.vectors.embed(embedder, 100)
+    check_whole(replaced[0], embedder)
+    check_whole(index, embedder)

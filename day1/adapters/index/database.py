@@ -111,36 +111,35 @@ class Database:
             return edition_of(connection)
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self, generation: str | None = None) -> Iterator[sqlite3.Connection]:
         """Lend a connection; each statement sees the newest state, unless the block sends BEGIN.
 
+        Args:
+            generation: the generation that the file must have; None: any.
+
         Raises:
-            IndexLost: the file was damaged; it is empty now.
+            IndexLost: the file was damaged, and is empty now; or it has another generation.
             IndexBehind: the file cannot be opened.
         """
         file_id: FileId | None = None
         connection = None
-        with self.trusting(lambda: file_id):
+        with self._trusting(lambda: file_id):
             try:
                 connection, file_id = self._borrow()
+                if generation not in (None, generation_of(connection)):
+                    raise IndexLost("The index was replaced meanwhile; try again.")
                 yield connection
             finally:
                 if connection is not None:
                     self._give_back(connection, file_id)
 
     @contextmanager
-    def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
+    def _trusting(self, opened: Callable[[], FileId | None]) -> Iterator[None]:
         """Treat errors of a block as damage of the index, unless they are the system's.
 
         An undamaged index raises no errors. If a new file raises such an error again, the file was
-        not the cause: then the index counts as unusable.
-
-        Args:
-            opened: returns which file the block uses; None: the file that was opened last.
-
-        Raises:
-            IndexLost: the index was damaged; it is empty now.
-            IndexBehind: the system does not let this process use the file.
+        not the cause: then the index counts as unusable. `opened` returns the file that the block
+        uses.
         """
         try:
             yield
@@ -152,22 +151,22 @@ class Database:
             self._translate(error, opened())
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, generation: str | None = None) -> Iterator[sqlite3.Connection]:
         """Lend a connection inside a transaction, which ends with the block.
 
         Raises:
             IndexBehind: nothing can be written now.
-            IndexLost: the file was damaged; it is empty now.
+            IndexLost: as `reading`, also about `generation`.
         """
         if self.read_only:
             raise IndexBehind("The store's folder is read-only: its index stays as it is.")
-        with self.reading() as connection:
+        with self.reading(generation) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
-    def lose(self, file: FileId | None = None) -> NoReturn:
-        """Delete a damaged index, unless another process replaced it since `file` was opened.
+    def _lose(self, file: FileId | None) -> NoReturn:
+        """Delete a damaged index, unless somebody replaced it since `file` was opened.
 
         Raises:
             IndexLost: always, so that the caller indexes again.
@@ -178,7 +177,7 @@ class Database:
                 "The index is damaged, and the folder is read-only: give this user write access."
             )
         with self._making.held(wait=True), usable(FILE):
-            if self._identity() == (file or self._file):
+            if self._identity() == (file or self._file):  # None: it could not be opened
                 log.warning("the index is damaged: it is deleted and built again")
                 for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*")]:
                     remove(path)
@@ -249,7 +248,7 @@ class Database:
         file_id = self._identity()
         try:
             self._prepare(connection)
-            generation = connection.execute(_GENERATION).fetchone()[0]
+            generation = generation_of(connection)
         except BaseException:
             connection.close()
             with self._guard:
@@ -263,11 +262,11 @@ class Database:
         schema_names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
         if schema_names and not schema_names >= _OF_EVERY_VERSION:
             if 2 * len(schema_names & _own_names()) > len(schema_names):
-                raise _NotOurs  # our file, with a damaged name
+                raise Damaged  # our file, with a damaged name
             raise IndexBehind(FOREIGN, file=FILE)
         schema_version = connection.execute("PRAGMA user_version").fetchone()[0]
         if schema_version not in (0, _VERSION) or (self.read_only and schema_version == 0):
-            raise _NotOurs
+            raise Damaged
         if self.read_only:
             return
         connection.execute("PRAGMA journal_mode = WAL")
@@ -279,13 +278,13 @@ class Database:
 
     def _translate(self, error: Exception, file: FileId | None) -> NoReturn:
         name_of_error = error_name(error)
-        if isinstance(error, _NotOurs) or is_certain_damage(error):
-            self.lose(file)
+        if isinstance(error, Damaged) or is_certain_damage(error):
+            self._lose(file)
         if self._mistrusted or not is_damage(error):
             raise IndexBehind(UNUSABLE, file=FILE, engine_code=name_of_error) from error
         log.warning("reading the index raised %s", name_of_error)
         self._mistrusted = not self.read_only
-        self.lose(file)
+        self._lose(file)
 
 
 class MemoryDatabase(Database):
@@ -298,11 +297,11 @@ class MemoryDatabase(Database):
         self._only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._only.execute("PRAGMA temp_store = MEMORY")  # use no files at all
         make_tables(self._only)
-        self._generation = self._only.execute(_GENERATION).fetchone()[0]
+        self._generation = generation_of(self._only)
 
     @override
     @contextmanager
-    def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
+    def _trusting(self, opened: Callable[[], FileId | None]) -> Iterator[None]:
         yield  # memory is never damaged, and the folder's files are not used
 
     def _borrow(self) -> tuple[sqlite3.Connection, None]:
@@ -318,8 +317,8 @@ class MemoryDatabase(Database):
         self._turn.release()
 
 
-class _NotOurs(sqlite3.DatabaseError):
-    """The error for an index that another version of day1 made."""
+class Damaged(sqlite3.DatabaseError):
+    """The error for an index that is damaged, or that another version of day1 made."""
 
 
 def remove(path: Path) -> None:
@@ -359,6 +358,11 @@ def _own_names() -> frozenset[str]:
         make_tables(connection)
         name_rows = connection.execute("SELECT name FROM sqlite_schema")
         return frozenset(name for (name,) in name_rows)
+
+
+def generation_of(connection: sqlite3.Connection) -> str:
+    """Return the generation of the file that a connection has open."""
+    return str(connection.execute(_GENERATION).fetchone()[0])
 
 
 def edition_of(connection: sqlite3.Connection) -> str:

@@ -16,7 +16,14 @@ from typing_extensions import override
 
 from day1.adapters.index import words
 from day1.adapters.index.chroma_address import ChromaAddress
-from day1.adapters.index.database import CHROMA_FILE, FILE, VECTORS, Database, MemoryDatabase
+from day1.adapters.index.database import (
+    CHROMA_FILE,
+    FILE,
+    VECTORS,
+    Damaged,
+    Database,
+    MemoryDatabase,
+)
 from day1.adapters.index.failures import is_damage
 from day1.adapters.index.soundness import is_sound
 from day1.adapters.index.vectors import FileVectors
@@ -84,9 +91,8 @@ class LocalIndex:
     def check(self) -> None:
         """Read the whole index and compare hashes and checksums; delete it if damaged."""
         with self._database.reading() as connection:
-            is_undamaged = is_sound(connection, read_only=self.read_only)
-        if not is_undamaged:
-            self._database.lose()
+            if not is_sound(connection, read_only=self.read_only):
+                raise Damaged
         self.vectors.check()
 
     def forget(self, hashes: Collection[str]) -> None:

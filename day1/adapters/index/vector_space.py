@@ -6,16 +6,18 @@ Imports numpy, which costs 0.1 s: only `vectors.py` imports this module, on firs
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from day1.adapters.index.bm25 import integers
-from day1.adapters.index.database import VECTORS, Database, remove, rows_written
+from day1.adapters.index.database import VECTORS, Damaged, Database, remove, rows_written
 from day1.adapters.index.failures import usable
 from day1.adapters.index.sign_bits import BLOCK, Integers, Matrix, SignBits, packed, words_of
 from day1.adapters.index.sign_file import SignFile
@@ -47,6 +49,8 @@ class VectorSpace:
         self.safe_name = _safe(name)
         self._database = database
         self._generation = generation
+        self.reading = partial(database.reading, generation)
+        self.writing = partial(database.writing, generation)
         name = f"{self.safe_name}.{generation}"
         self._file = database.folder / VECTORS / f"{name}.f32"
         self._sums = VectorChecksums(database.folder / VECTORS / f"{name}.sums")
@@ -62,29 +66,27 @@ class VectorSpace:
         """Return a snapshot of the space's vectors, with all that are written by now.
 
         Raises:
-            IndexLost: the file lacks rows that `index.db` names.
+            IndexLost: the file lacks rows that `index.db` names, or the index was replaced.
         """
-        with self._guard, self._database.trusting(), usable(self._file.name):
-            self._refresh()
+        with self._guard, self.reading() as connection, usable(self._file.name):
+            self._refresh(connection)
             return self._seen
 
-    def _refresh(self) -> None:
+    def _refresh(self, connection: sqlite3.Connection) -> None:
         old_state = self._seen
         known_row_count = len(old_state.text_of)
-        with self._database.reading() as connection:
-            row_count = rows_written(connection, self.number)
+        row_count = rows_written(connection, self.number)
         if not self._holds(max(row_count, known_row_count)):
             # Mapped rows too: reading past the end of a mapped file kills the process.
-            self._database.lose()
+            raise Damaged
         if row_count <= known_row_count:
             return
-        with self._database.reading() as connection:
-            new_rows = integers(connection, _ROWS, self.number, known_row_count, row_count - 1)
+        new_rows = integers(connection, _ROWS, self.number, known_row_count, row_count - 1)
         matrix = np.memmap(self._file, np.float32, "r", shape=(row_count, self.dimension))
         in_order = np.argsort(new_rows[0], kind="stable")
         positions, text_ids, passage_numbers = (numbers[in_order] for numbers in new_rows)
         if not are_in_order(text_ids, passage_numbers) or (old_state.firsts(text_ids) >= 0).any():
-            self._database.lose()
+            raise Damaged
         text_of = _grown(old_state.text_of, row_count, -1)
         text_of[positions] = text_ids
         array_length = max(len(old_state.first), int(text_ids.max(initial=-1)) + 1)
@@ -118,7 +120,8 @@ class VectorSpace:
             with self._database.embedding.held(wait=True), usable(self._file.name):
                 rows_differ = self._sums.differ(matrix, positions)
         if rows_differ:
-            self._database.lose()
+            with self.reading():
+                raise Damaged
 
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the best cosine, by text, of texts of which only some passages are embedded."""

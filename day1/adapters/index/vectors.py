@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from day1.adapters.index.database import CHROMA_FILE, Database, rows_written
+from day1.adapters.index.database import CHROMA_FILE, Database, generation_of, rows_written
 from day1.adapters.index.embedding_order import Passage, best_by_words, in_strides
 from day1.adapters.index.words import as_text
 from day1.model.rows.kind import Kind
@@ -110,7 +110,7 @@ class FileVectors(Vectors):
         """Embed waiting texts in order, and store those that are embedded completely."""
         begun_vectors = space.begun
         passage_counts: dict[TextId, int] = {}
-        with self._database.reading() as connection:
+        with space.reading() as connection:
             waiting_texts = _waiting(connection, space.number, first.texts, limit)
         hasty_texts = frozenset(first.texts if enough and first.terms else ())
 
@@ -157,7 +157,7 @@ class FileVectors(Vectors):
         self, space: VectorSpace, texts: list[tuple[TextId, int]], vectors: list[Vector]
     ) -> None:
         """Write the file first, then `index.db`: a crash between leaves rows that are not used."""
-        with self._database.reading() as connection:
+        with space.reading() as connection:
             first_row = rows_written(connection, space.number)
         space.write(vectors, first_row)
         self.point("embed.vectors_written")
@@ -167,7 +167,7 @@ class FileVectors(Vectors):
                 (space.number, next_row + number, text_id, number) for number in range(count)
             ]
             next_row += count
-        with self._database.writing() as connection:
+        with space.writing() as connection:
             connection.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vector_rows)
             waiting_keys = [(space.number, text_id) for text_id, _ in texts]
             connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", waiting_keys)
@@ -291,7 +291,7 @@ class FileVectors(Vectors):
             return
         with self._database.embedding.held(wait=True):
             for space in self._all():
-                with self._database.writing() as connection:
+                with space.writing() as connection:
                     positions: list[int] = []
                     for text_id, kind in texts.items():
                         deleted_rows = connection.execute(
@@ -333,24 +333,25 @@ class FileVectors(Vectors):
 
     def _all(self) -> list[VectorSpace]:
         with self._database.reading() as connection:
+            generation = generation_of(connection)
             space_rows = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
-        return [self._opened(*space_row) for space_row in space_rows]
+        return [self._opened(generation, *space_row) for space_row in space_rows]
 
     def _space(self, embedder: Embedder) -> VectorSpace | None:
         """Find or create the embedder's space; None if missing in a read-only index."""
-        space_key = (self._database.generation(), embedder.name, embedder.dimension)
+        generation = self._database.generation()  # before the number, which may be of a newer one
+        space_key = (generation, embedder.name, embedder.dimension)
         space = self._known.get(space_key)
         if space is None:
             space_number = self._number(embedder)
             if space_number is not None:
-                space = self._opened(space_number, embedder.name, embedder.dimension)
+                space = self._opened(generation, space_number, embedder.name, embedder.dimension)
                 self._known[space_key] = space
         return space
 
-    def _opened(self, number: int, name: str, dimension: int) -> VectorSpace:
+    def _opened(self, generation: str, number: int, name: str, dimension: int) -> VectorSpace:
         from day1.adapters.index.vector_space import VectorSpace  # noqa: PLC0415 - brings numpy
 
-        generation = self._database.generation()
         space_key = (generation, number)
         with self._guard:
             if space_key not in self._spaces:
