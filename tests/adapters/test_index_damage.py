@@ -151,7 +151,8 @@ def check_whole(index: LocalIndex, embedder: HashingEmbedder) -> None:
 def test_what_was_read_of_a_replaced_index_does_not_damage_the_new_one(
     tmp_path, embedder, monkeypatch
 ):
-    index, replaced = LocalIndex(tmp_path), []
+    index = LocalIndex(tmp_path)
+    replaced: list[LocalIndex] = []
     numbers = learn(index, *TEXTS)
     embed_all(index, embedder)
     snapshot = VectorSpace.snapshot
@@ -170,7 +171,8 @@ def test_what_was_read_of_a_replaced_index_does_not_damage_the_new_one(
 
 
 def test_vectors_for_a_replaced_index_are_not_written_to_the_new_one(tmp_path, embedder):
-    index, replaced = LocalIndex(tmp_path), []
+    index = LocalIndex(tmp_path)
+    replaced: list[LocalIndex] = []
     learn(index, TEXTS[0])
     embed_all(index, embedder)
     learn(index, *TEXTS[1:])
