@@ -21,6 +21,8 @@ _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address i
 """The address at which to reach a server that listens on all addresses."""
 _HEAD_S = 15.0
 """Longest time for the head of a request, in seconds; then the connection is closed."""
+_FIRST_S = 0.5
+"""Seconds that a server that ends gives the first request of a connection to arrive."""
 _REPLACED_S = 120
 """Seconds that a worker may take to start when SIGHUP replaces another one."""
 LEAVING = "leaving"
@@ -95,6 +97,7 @@ class Protocol(H11Protocol):
     """uvicorn's protocol; it limits the time for a request's head, and lets streams end."""
 
     _until: asyncio.TimerHandle | None = None
+    _is_ending = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Start the time limit for the head of the first request."""
@@ -105,6 +108,8 @@ class Protocol(H11Protocol):
         """Take bytes of a request; the time limit is for its whole head."""
         super().data_received(data)
         cycle: Any = self.cycle  # None before the first request, whatever uvicorn says
+        if self._is_ending and cycle is not None:
+            super().shutdown()
         awaits_request = cycle is None or cycle.response_complete
         if awaits_request and self._until is None:
             self._until = self.loop.call_later(_HEAD_S, self.transport.close)
@@ -112,10 +117,20 @@ class Protocol(H11Protocol):
             self._rest()
 
     def shutdown(self) -> None:
-        """End the streams of the app, then this connection after the running call."""
+        """End the streams of the app, then this connection after the running call.
+
+        If there was no call yet, it may be on its way: whoever connected to a worker that is
+        replaced sees no difference.
+        """
         for leave in self.app_state[LEAVING]:
             leave()
-        super().shutdown()
+        cycle: Any = self.cycle
+        if cycle is not None:
+            super().shutdown()
+        else:
+            self._is_ending = True
+            self._rest()
+            self._until = self.loop.call_later(_FIRST_S, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the time limit."""
