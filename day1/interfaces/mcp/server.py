@@ -63,7 +63,6 @@ def build_server(
     """Build an MCP server with tools, resources, subscriptions and prompts."""
     tool_by_name = {tool.name: tool for tool in tools}
     tool_by_called_name = _unlisted(tools) | tool_by_name | _dotted(tools)
-    listing_by_name = {tool.name: listing(tool.operation) for tool in tools}
     prompt_by_name = {
         prompt.name: (prompting_tool.toolset, prompt)
         for prompting_tool in tools
@@ -72,21 +71,20 @@ def build_server(
     skills = tuple(
         dict.fromkeys(skill_name for tool in tools for skill_name in tool.toolset.hints.skills)
     )
-    document_by_uri = {**contents(skills), **apps.documents(listing_by_name)}
+    document_by_uri = {**contents(skills), **apps.documents(tool_by_name)}
 
     async def list_tools(ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=apps.with_views(ctx, listing_by_name.values()))
+        listings = [listing(tool.operation) for tool in tools]
+        return ListToolsResult(tools=apps.with_views(ctx, listings))
 
     async def list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
         return prompts.listed(prompt_by_name)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        tool = (
-            listing_by_name.get(tool_by_called_name[name].name)
-            if name in tool_by_called_name
-            else None
-        )
-        return None if tool is None else tool.input_schema
+        tool = tool_by_called_name.get(name)
+        if tool is None or tool.name not in tool_by_name:
+            return None
+        return listing(tool.operation).input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         def context() -> Context:
@@ -114,7 +112,7 @@ def build_server(
         on_unsubscribe_resource=listening.unsubscribe,
     )
     add_skills(server, skills)
-    apps.add_views(server, listing_by_name)
+    apps.add_views(server, tool_by_name)
     return server
 
 
@@ -172,7 +170,7 @@ async def _list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResul
 
 @cache
 def listing(operation: Operation[Any, Any]) -> types.Tool:
-    """Build MCP's listing of an operation, once: `day1 serve` lists each on several paths."""
+    """Build MCP's listing of an operation, once and when it is needed: it takes some 10 ms."""
     is_read = operation.effect is Effect.READ
     return types.Tool(
         name=operation.name,
