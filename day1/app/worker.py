@@ -45,12 +45,16 @@ log = logging.getLogger(__name__)
 
 _LOCKS_OF_NUMBERS: Final[list[LockHandle]] = []
 """The lock of this worker's number, which is held until the process ends."""
+BLOCKED: Final = (signal.SIGHUP, signal.SIGTERM)
+"""Signals, often sent to all processes of a server, that do not end the process that forks its
+workers: it must report how these end. A worker gets them as soon as it unblocks them."""
 _TRY_AGAIN: Final = os.EX_TEMPFAIL
 """The exit code of a worker that cannot start now: the supervisor starts another one."""
 
 
 def worker_app(settings: Settings, folder: Path) -> Starlette:
     """Make the app of a worker; the process exits if the store cannot be opened."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
     to_stderr(settings.log_level)
     _end_with_parent(folder)
     try:

@@ -6,10 +6,13 @@ lock of the one server. Each worker opens the store for itself.
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +20,16 @@ from day1.app.http import open_to_serve, sole_server
 from day1.app.starting_worker import WorkerStart
 from day1.errors import Refused
 from day1.interfaces.http.serving import address_of, listen
-from day1.interfaces.http.supervising import Supervisor
+from day1.interfaces.http.supervising import StartMethod, Supervisor
 from day1.logs import to_stderr
 
 if TYPE_CHECKING:
     from day1.settings import Settings
 
+log = logging.getLogger(__name__)
+
+CAN_FORK: Final = sys.version_info >= (3, 11, 1)
+"""Whether Python's fork server obeys only this user: until 3.11.0 it obeyed all of the machine."""
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of this user's own is made there
 """Where files are in memory, so that no full disk stops the workers."""
 
@@ -34,6 +41,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         Day1Error: as `day1.app.http.run`; also if a worker cannot be started later.
     """
     to_stderr(settings.log_level)
+    method = start_method()  # the fork server imports day1 while the store is opened here
     with ExitStack() as held:
         socket = held.enter_context(listen(settings.http))
         store, _ = open_to_serve(settings, create=True)
@@ -42,12 +50,25 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         finally:
             store.close()
         make_app = WorkerStart(settings, held.enter_context(_shared_folder()))
-        supervisor = Supervisor(make_app, socket, settings.http, ready)
+        supervisor = Supervisor(make_app, socket, settings.http, ready, method)
         supervisor.run()
         if supervisor.is_failed:
             store, _ = open_to_serve(settings, create=False)  # raises what the worker met
             store.close()
             raise Refused("A worker could not start, so the server ended: its log says why.")
+
+
+def start_method() -> StartMethod:
+    """Start the process from which workers are forked; `spawn` where that is not possible."""
+    if CAN_FORK:
+        forkserver.set_forkserver_preload(["day1.app.worker_imports"])
+        try:
+            forkserver.ensure_running()
+        except OSError as exc:  # such as a temporary folder that is full, or has a long name
+            log.warning("workers start by themselves, which takes longer: %s", exc.strerror)
+        else:
+            return "forkserver"
+    return "spawn"
 
 
 @contextmanager

@@ -1,18 +1,22 @@
 """How a server of several workers ends, and what it says when it cannot start."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from multiprocessing import forkserver
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from day1.app import workers
 from tests.sampling import sampled
 from tests.waiting import until
 from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import WAIT_S, environment
-from tests.wires.worker_server import EventStream, WorkerServer, is_alive
+from tests.wires.worker_server import EventStream, WorkerServer, fork_server, is_alive
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="the test finds workers in /proc"
@@ -25,6 +29,7 @@ def test_a_signal_ends_all_workers(tmp_path: Path, sent: signal.Signals) -> None
         one, other = server.all_ready()
         folder = server.shared_folder(one)
         with EventStream(server, one, "/review/events") as stream:
+            os.kill(fork_server(server.supervisor) or 0, sent)  # all get it, as from systemd
             server.process.send_signal(sent)
             assert server.process.wait(WAIT_S) == 0
             while stream.answer.readline():
@@ -46,6 +51,28 @@ def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
         port = int(server.address.rpartition(":")[2])
     with HttpServer(tmp_path / "store", port=port) as again:
         assert again.ask("GET", "/ready").status == 200
+
+
+def test_workers_are_replaced_when_the_process_that_forked_them_is_killed(tmp_path: Path) -> None:
+    """Nobody could tell how they end."""
+    with WorkerServer(tmp_path / "store") as server:
+        before = server.all_ready()
+        os.kill(fork_server(server.supervisor) or 0, signal.SIGKILL)
+        for pid in before:
+            until(lambda pid=pid: not is_alive(pid), "the end of a worker", WAIT_S)  # type: ignore[misc]
+        assert set(server.all_ready()).isdisjoint(before)
+
+
+@pytest.mark.parametrize("hindrance", ["an old Python", "no room for a socket"])
+def test_workers_start_one_by_one_where_they_cannot_be_forked(
+    monkeypatch: pytest.MonkeyPatch, hindrance: str
+) -> None:
+    if hindrance == "an old Python":
+        monkeypatch.setattr(workers, "CAN_FORK", False)
+    else:
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        monkeypatch.setattr(forkserver, "ensure_running", Mock(side_effect=full))
+    assert workers.start_method() == "spawn"
 
 
 def refusal(folder: Path, *arguments: str) -> str:

@@ -40,7 +40,8 @@ class WorkerServer(HttpServer):
     @property
     def pids(self) -> list[int]:
         """The living workers, by age."""
-        return children(self.supervisor)
+        parent = fork_server(self.supervisor)
+        return [] if parent is None else children(parent)
 
     def all_ready(self, but: int | None = None) -> list[int]:
         """Wait until all workers answer; `but` is one that was killed."""
@@ -185,16 +186,25 @@ class EventStream:
                 return data
 
 
+def fork_server(supervisor: int) -> int | None:
+    """The process from which the workers of a supervisor are forked."""
+    for pid in children(supervisor):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            command = (Path("/proc") / str(pid) / "cmdline").read_bytes()
+            if b"multiprocessing.forkserver" in command:
+                return pid
+    return None
+
+
 def children(parent: int) -> list[int]:
-    """The workers among the child processes of a supervisor, by age."""
+    """The living child processes of a process, by age."""
     pids = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
-            is_worker = b"spawn_main" in (process / "cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if fields[1] == str(parent) and is_worker and fields[0] != "Z":
+        if fields[1] == str(parent) and fields[0] != "Z":
             pids.append((int(fields[19]), int(process.name)))
     return [pid for _, pid in sorted(pids)]
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from contextlib import suppress
+from multiprocessing import get_context
+from typing import Any, Final, Literal
 
+from uvicorn import _subprocess
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
@@ -16,10 +21,17 @@ from day1.settings import HttpSettings
 
 log = logging.getLogger(__name__)
 
+StartMethod = Literal["forkserver", "spawn"]
+"""How Python's `multiprocessing` starts a worker: forked from a process that has imported day1
+already, or as a new process."""
 _CLOSING_S: Final = 10.0
 """Seconds that a worker may take to close the store, after the time for running calls."""
 _HUNG_S: Final = 60.0
 """Seconds without an answer after which a worker counts as hung: it may take long to start."""
+
+
+_UNKNOWN: Final = 255
+"""The exit code of a worker if the process was killed from which workers are forked."""
 
 
 class Supervisor(Multiprocess):
@@ -35,6 +47,7 @@ class Supervisor(Multiprocess):
         bound: socket.socket,
         settings: HttpSettings,
         ready: Callable[[str], None],
+        method: StartMethod,
     ) -> None:
         """Prepare the workers.
 
@@ -44,7 +57,9 @@ class Supervisor(Multiprocess):
             bound: the socket at which all workers listen.
             settings: the settings of the server.
             ready: gets the address once, when all workers take calls.
+            method: how the workers start.
         """
+        _subprocess.spawn = get_context(method)  # type: ignore[assignment]  # it has no setting
         super().__init__(config_of(make_app, settings, workers=settings.workers), [bound])
         self._ready: Callable[[str], None] | None = ready
         self._limit_s = settings.grace_s + _CLOSING_S
@@ -67,6 +82,9 @@ class Supervisor(Multiprocess):
                 continue
             process.kill()
             process.join()
+            if process.exitcode == _UNKNOWN and process.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
             self._asked_at.pop(process, None)
             self._started.discard(process)
             if process.exitcode == STARTUP_FAILURE:
