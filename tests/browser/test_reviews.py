@@ -127,3 +127,15 @@ def test_a_review_is_done_by_keyboard_alone(scene: Scene, visiting: Visiting, se
     page.keyboard.press("Enter")
     visit.says("went back")
     scene.check_reverted()
+
+
+def test_enter_in_a_line_of_an_edit_keeps_the_edit(scene: Scene, visiting: Visiting) -> None:
+    review = scene.server.ok("review_open", scene.secret, source_branch=scene.branch)
+    visit: Visit = visiting()
+    page = visit.open(f"/review/reviews/{review['id']}")
+    form = page.locator(point(scene.bread, "row"))
+    form.get_by_text("Edit", exact=False).first.click()
+    form.get_by_label("category").fill("bakery")
+    page.keyboard.press("Enter")
+    decided(page, scene.bread, "row", "as edited")
+    expect(form.locator(".verdict")).to_contain_text("bakery")

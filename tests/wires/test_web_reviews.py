@@ -174,6 +174,15 @@ def test_a_value_that_does_not_fit_is_refused_where_it_was_given(
     assert "0 decisions, 2 to go" in page.text
 
 
+def test_enter_in_a_line_keeps_what_was_typed_there(review: Reviewed) -> None:
+    form = review.form(review.labelled, "category")
+    assert "v.category" in form.fields
+    name, value = form.buttons[0]  # the one that Enter presses
+    review.browser.send(form, **{name: value, "v.category": "typed"})
+    (decision,) = next(r for r in review.shown()["rows"] if r["id"] == review.labelled)["decisions"]
+    assert decision["value"] == {"category": "typed"}
+
+
 def test_who_decides_about_a_row_that_changed_sees_it_anew(review: Reviewed) -> None:
     form = review.form(review.conflict, "fact_text")
     changed = {"fact_text": "It takes 75 seconds.", "branch": review.source}
