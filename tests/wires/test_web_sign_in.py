@@ -327,12 +327,13 @@ def test_the_pages_of_a_limited_token_have_its_branches(guarded: Guarded) -> Non
 
 def test_who_asks_too_often_is_told_so_on_a_page(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store", DAY1_HTTP__RATE="2") as server, Browser(server) as browser:
-        answers = [browser.http.get("/review") for _ in range(8)]
-        refused = [answer for answer in answers if answer.status_code == 429]
-        assert refused
-        assert refused[0].headers["content-type"].startswith("text/html")
-        assert refused[0].headers["retry-after"]
-        assert "Too fast" in refused[0].text
+        for method, path in (("GET", "/review"), ("POST", "/review/reviews")):
+            answers = [browser.http.request(method, path) for _ in range(8)]
+            refused = [answer for answer in answers if answer.status_code == 429]
+            assert refused
+            assert refused[0].headers["content-type"].startswith("text/html")
+            assert refused[0].headers["retry-after"]
+            assert "Too fast" in refused[0].text
 
 
 class Listener:

@@ -147,25 +147,28 @@ class Site:
         """Build the route of a page."""
 
         async def answer(request: Request) -> Response:
-            form = await _read(request) if request.method == "POST" else {}
+            form = await _read(request) if request.method == "POST" else None
             return await to_thread.run_sync(partial(self.answer, request, form, view))
 
         return Route(path, answer, methods=list(methods))
 
-    def answer(self, request: Request, form: Form, view: View) -> Response:
-        """Make a page; an error becomes the page of the error."""
+    def answer(self, request: Request, form: Form | None, view: View) -> Response:
+        """Make a page; an error becomes the page of the error.
+
+        `form` is None if the page acts on no form: then no CSRF token is checked.
+        """
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
         is_public = request.url.path == LOGIN
         browser_secret = cookie or new_secret()
         visit = Visit(
             self,
             request,
-            form,
+            form or {},
             browser_secret,
             None if is_public else self.server.access_of(request),
         )
         try:
-            if request.method == "POST":
+            if form is not None:
                 _check(visit, cookie)
             response = view(visit)
         except Day1Error as exc:
@@ -185,7 +188,7 @@ class Site:
             page_path = url.path + (f"?{url.query}" if url.query else "")
             login_query = {"back": page_path if request.method == "GET" else HOME}
             return RedirectResponse(f"{LOGIN}?{urlencode(login_query)}", 303)
-        return self.answer(request, {}, lambda visit: failed(visit, error))
+        return self.answer(request, None, lambda visit: failed(visit, error))
 
 
 _INTERNAL: Final = "day1 failed on this page; its log says more."
