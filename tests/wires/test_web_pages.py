@@ -1,7 +1,7 @@
 """The pages people look at: branches, memories, search, history; now and then; always inert."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -164,6 +164,24 @@ def test_what_is_not_there_is_said_on_a_page(
     page = browser.get(path, status)
     assert said in page.text
     assert "/review" in page.links
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": {f"field-{number}": "x" for number in range(65)}},
+        {"files": {"csrf": ("name.txt", b"x")}},
+        {"content": b"x", "headers": {"content-type": "multipart/form-data"}},
+    ],
+    ids=["fields", "file", "boundary"],
+)
+def test_a_form_that_cannot_be_read_is_refused_on_a_page(
+    browser: Browser, body: dict[str, Any]
+) -> None:
+    answer = browser.http.post("/review/reviews", **body)
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "The form cannot be read" in answer.text
 
 
 def test_files_are_kept_as_long_as_their_content_is_the_same(browser: Browser) -> None:

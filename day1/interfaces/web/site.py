@@ -12,13 +12,14 @@ from urllib.parse import urlencode
 
 from anyio import to_thread
 from starlette.datastructures import FormData, Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from day1.call.context import Context
 from day1.call.toolset import Tool
-from day1.errors import Day1Error, Forbidden, TooManyRequests, Unauthorized
+from day1.errors import Day1Error, Forbidden, InvalidRequest, TooManyRequests, Unauthorized
 from day1.interfaces.web.rendering import environment
 from day1.model.access.permissions import Access, Scope
 from day1.model.access.tokens import digest, new_secret
@@ -147,7 +148,10 @@ class Site:
         """Build the route of a page."""
 
         async def answer(request: Request) -> Response:
-            form = await _read(request) if request.method == "POST" else None
+            try:
+                form = await _read(request) if request.method == "POST" else None
+            except InvalidRequest as exc:
+                return await to_thread.run_sync(self.refused, exc, request)
             return await to_thread.run_sync(partial(self.answer, request, form, view))
 
         return Route(path, answer, methods=list(methods))
@@ -195,8 +199,17 @@ _INTERNAL: Final = "day1 failed on this page; its log says more."
 
 
 async def _read(request: Request) -> Form:
-    """Read the text fields of a form; files are refused."""
-    form_fields: FormData = await request.form(max_files=0, max_fields=_FIELDS)
+    """Read the text fields of a form; files are refused.
+
+    Raises:
+        InvalidRequest: the body is not a form, or has files or too many fields.
+    """
+    try:
+        form_fields: FormData = await request.form(max_files=0, max_fields=_FIELDS)
+    except HTTPException as exc:
+        raise InvalidRequest(
+            f"The form cannot be read: {exc.detail} Go back, reload the page, and send it again."
+        ) from exc
     return {key: value for key, value in form_fields.items() if isinstance(value, str)}
 
 
