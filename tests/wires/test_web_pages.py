@@ -145,6 +145,17 @@ def test_the_root_leads_to_the_pages(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", ["/review", "/review/reviews", "/review/branches/main", "/review/rows/x/y"]
+)
+def test_a_page_with_a_slash_at_its_end_leads_to_the_one_without(
+    browser: Browser, path: str
+) -> None:
+    answer = browser.http.get(f"{path}/?tab=log", follow_redirects=False)
+    assert answer.status_code == 307
+    assert answer.headers["location"].removeprefix(browser.server.address) == f"{path}?tab=log"
+
+
+@pytest.mark.parametrize(
     ("path", "status", "said"),
     [
         ("/review/nothing", 404, "no such page"),

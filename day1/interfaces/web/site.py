@@ -148,6 +148,8 @@ class Site:
         """Build the route of a page."""
 
         async def answer(request: Request) -> Response:
+            if request.url.path.endswith("/"):
+                return RedirectResponse(request.url.replace(path=request.url.path.rstrip("/")))
             try:
                 form = await _read(request) if request.method == "POST" else None
             except InvalidRequest as exc:
