@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import httpx2
 import pytest
 
 from tests.wires.http_server import HttpServer
@@ -142,6 +143,13 @@ def test_a_long_text_is_folded_and_all_there(browser: Browser) -> None:
 
 def test_the_root_leads_to_the_pages(browser: Browser) -> None:
     assert browser.get("/").address == "/review"
+
+
+def test_who_asks_for_the_head_of_the_events_goes_on(browser: Browser) -> None:
+    with httpx2.Client(base_url=browser.server.address, timeout=10) as http:
+        head = http.head("/review/events")
+        assert head.headers["content-type"].startswith("text/event-stream")
+        assert http.get("/health").status_code == 200  # by the same connection
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ def routes(site: Site, events: Events, sign_ins: Counters) -> list[BaseRoute]:
         site.route(LOGIN, sign_in_pages.login, _BOTH),
         site.route("/review/logout", sign_in_pages.logout, _POST),
         Mount(PATH, PageFiles(directory=FOLDER)),
+        Route("/review/events", _events_head, methods=["HEAD"]),
         Route("/review/events", events.stream, methods=["GET"]),
         site.route("/review/search", memories.search),
         site.route("/review/rows/{id}", memories.row),
@@ -59,6 +60,11 @@ def routes(site: Site, events: Events, sign_ins: Counters) -> list[BaseRoute]:
 
 async def _home(_: Request) -> Response:
     return RedirectResponse(HOME)
+
+
+async def _events_head(_: Request) -> Response:
+    """Answer without the stream, which would hold the connection without an end."""
+    return Response(media_type="text/event-stream")
 
 
 def _nothing(_: Visit) -> Response:
