@@ -174,6 +174,24 @@ def test_a_value_that_does_not_fit_is_refused_where_it_was_given(
     assert "0 decisions, 2 to go" in page.text
 
 
+@pytest.mark.parametrize("refused", ["row changed", "no number"])
+def test_what_was_typed_in_a_refused_edit_is_still_there(review: Reviewed, refused: str) -> None:
+    form, changes = review.form(review.new), refused == "row changed"
+    typed = {"v.fact_text": "Thought about\r\nfor an hour.", "v.confidence": "0.5"}
+    if changes:
+        changed = {"fact_text": "Newer.", "branch": review.source}
+        review.browser.server.ok("memory_update_fact", fact_id=review.new, **changed)
+    else:
+        typed["v.confidence"] = "much"
+    page = review.browser.send(form, 409 if changes else 400, take="value", **typed)
+    shown = page.form(f"{review.path}/decide", row=review.new)
+    assert {**shown.fields, **typed, "v.fact_text": "Thought about\nfor an hour."} == shown.fields
+    assert page.html.count('<details class="edit" open>') == 1
+    assert "0 decisions" in page.text
+    sent = review.browser.send(shown, take="value", **{"v.confidence": "0.5"})
+    assert "1 decision," in sent.text
+
+
 def test_enter_in_a_line_keeps_what_was_typed_there(review: Reviewed) -> None:
     form = review.form(review.labelled, "category")
     assert "v.category" in form.fields

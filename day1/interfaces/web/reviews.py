@@ -65,7 +65,7 @@ def _shown(
         "review.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
         review=shown_review,
-        groups=_grouped(shown_review["rows"], offset),
+        groups=_grouped(shown_review["rows"], offset, visit.form),
         names=GROUPS,
         taken=TAKEN,
         keys=KEYS,
@@ -78,8 +78,13 @@ def _shown(
     )
 
 
-def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Group a page's rows, and add to each its differences and possible decisions."""
+def _grouped(
+    rows: list[dict[str, Any]], offset: int, form: Mapping[str, str]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Group a page's rows, and add to each its differences and possible decisions.
+
+    `form` is a refused form, whose typed values are shown again.
+    """
     rows_by_group: dict[str, list[dict[str, Any]]] = {}
     for row_number, row in enumerate(rows, start=offset + 1):
         difference_by_column = _delta(row)
@@ -97,7 +102,7 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             "leads": "*" not in row["clashes"]
             and TEXTS.isdisjoint({*row["clashes"], *difference_by_column}),
             "points": [
-                _point(row, cell, difference_by_column.get(cell))
+                _point(row, cell, difference_by_column.get(cell), form)
                 for cell in row["clashes"] or ["*"]
             ],
         }
@@ -127,25 +132,29 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
+def _point(
+    row: dict[str, Any], cell: str, delta: dict[str, Any] | None, form: Mapping[str, str]
+) -> dict[str, Any]:
     """Describe one decision to make: both sides of a cell or row, and the decision so far."""
     form_fields = fields(BY_NAME[row["type"]], cell)
     cell_decisions = [decision for decision in row["decisions"] if decision["cell"] in {cell, "*"}]
     last_decision = cell_decisions[0] if cell_decisions else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
     initial_value_by_column = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
+    typed_by_column = _typed(form) if form.get("row") == row["id"] else {}
+    point_fields = [
+        (field, typed_by_column.get(field.column, initial_value_by_column.get(field.column)))
+        for field in form_fields
+        if initial_value_by_column.get(field.column) not in MARKS  # a hidden text cannot be edited
+    ]
     return {
         "cell": cell,
         "place": f"{row['id']}.{'row' if cell == '*' else cell}",
         "why": REASONS.get(row["clashes"].get(cell, "")),
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
         "decided": last_decision,
-        "fields": [
-            (field, initial_value_by_column.get(field.column))
-            for field in form_fields
-            if initial_value_by_column.get(field.column)
-            not in MARKS  # a hidden text cannot be edited
-        ],
+        "fields": point_fields,
+        "typed": any(field.column in typed_by_column for field, _ in point_fields),
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
         "base": (row["base"] or {}).get(cell),
@@ -170,6 +179,18 @@ def decide(visit: Visit) -> Response:
     return visit.go(address(review_id, offset, quote(anchor)))
 
 
+def _typed(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts that an edit form has for columns; none if another button was pressed."""
+    if form.get("take") != "value":
+        return {}
+    return {
+        # Browsers send a newline as two characters.
+        field_name.removeprefix(_VALUE_PREFIX): field_text.replace("\r\n", "\n")
+        for field_name, field_text in form.items()
+        if field_name.startswith(_VALUE_PREFIX)
+    }
+
+
 def _value(form: Mapping[str, str]) -> dict[str, Any]:
     """Read the new values of columns from a form; an empty line clears its column.
 
@@ -177,12 +198,8 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
         InvalidRequest: the text for a column of numbers is not a number.
     """
     value_by_column: dict[str, Any] = {}
-    for field_name, field_text in form.items():
-        column = field_name.removeprefix(_VALUE_PREFIX)
-        if column == field_name:
-            continue
-        # Browsers send a newline as two characters.
-        value_by_column[column] = field_text.replace("\r\n", "\n") or None
+    for column, field_text in _typed(form).items():
+        value_by_column[column] = field_text or None
         if column in NUMBERS:
             try:
                 value_by_column[column] = float(field_text)
