@@ -1,7 +1,7 @@
 """A whole review in a browser: by mouse, by keyboard alone, and without script."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, Response, expect
 
 from tests.browser.conftest import Visiting
 from tests.browser.page_visit import Visit
@@ -139,3 +139,60 @@ def test_enter_in_a_line_of_an_edit_keeps_the_edit(scene: Scene, visiting: Visit
     page.keyboard.press("Enter")
     decided(page, scene.bread, "row", "as edited")
     expect(form.locator(".verdict")).to_contain_text("bakery")
+
+
+def opened(scene: Scene, visit: Visit) -> Page:
+    """Open the page of the scene's review."""
+    review = scene.server.ok("review_open", scene.secret, source_branch=scene.branch)
+    return visit.open(f"/review/reviews/{review['id']}")
+
+
+def test_the_choice_that_is_pressed_last_counts(scene: Scene, visiting: Visiting) -> None:
+    page = opened(scene, visiting())
+    order: list[str] = []
+    for event in ("request", "response"):
+
+        def note(one: Request | Response, event: str = event) -> None:
+            order.extend([event] if one.url.endswith("/decide") else [])
+
+        page.on(event, note)
+    form = page.locator(point(scene.bread, "row"))
+    form.evaluate("""(form) => ["ours", "theirs"].forEach(
+      (take) => form.querySelector(`button[value=${take}]`).click())""")
+    decided(page, scene.bread, "row", "theirs")
+    assert order == ["request", "response"] * 2
+
+
+def test_an_edit_stays_while_others_are_decided_and_the_server_fails(
+    scene: Scene, visiting: Visiting
+) -> None:
+    visit: Visit = visiting()
+    page = opened(scene, visit)
+    edit = page.locator(point(scene.bread, "row"))
+    edit.get_by_text("Edit", exact=False).first.click()
+    edit.get_by_label("fact_text").fill("Bread of an hour.")
+    choose(page, scene.timeout, "fact_text", "Theirs")
+    decided(page, scene.timeout, "fact_text", "theirs")
+    expect(edit.get_by_label("fact_text")).to_have_value("Bread of an hour.")
+    broken = "<html><body>Bad gateway</body></html>"
+    page.route("**/decide", lambda route: route.fulfill(status=502, body=broken))
+    edit.get_by_role("button", name="Keep this").click()
+    expect(page.get_by_role("status")).to_contain_text("The server did not answer")
+    page.unroute("**/decide")
+    edit.get_by_role("button", name="Keep this").click()
+    decided(page, scene.bread, "row", "as edited")
+    assert [line for line in visit.complaints if "502" not in line] == []
+    visit.complaints.clear()
+
+
+def test_a_refused_decision_is_said_where_it_was_made(scene: Scene, visiting: Visiting) -> None:
+    visit: Visit = visiting()
+    page = opened(scene, visit)
+    given = {"fact_text": "It waits 50 s.", "branch": scene.branch}
+    scene.server.ok("memory_update_fact", scene.secret, fact_id=scene.timeout, **given)
+    choose(page, scene.timeout, "fact_text", "Theirs")
+    expect(page.locator("#moved")).to_contain_text("changed since you saw it")
+    expect(page.locator(point(scene.timeout, "fact_text"))).to_be_focused()
+    expect(page.locator(point(scene.timeout, "fact_text"))).to_contain_text("50")
+    assert [line for line in visit.complaints if "409" not in line] == []
+    visit.complaints.clear()

@@ -66,25 +66,37 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("pagehide", () => stream?.close());
 listen();
 
-/* Send a decision to the server, and update its row of the page in place. */
-document.addEventListener("submit", async (event) => {
+/* Send decisions to the server one after the other, so that the last key pressed counts. Each
+   updates the page in place; the page stays if the answer does not show the review. */
+let sending = Promise.resolve();
+document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches(".point")) return;
   event.preventDefault();
-  const id = form.id;
-  const take = event.submitter?.value;
   const body = new URLSearchParams(new FormData(form, event.submitter));
+  const take = event.submitter?.value;
+  sending = sending.then(() => send(form, take, body));
+});
+
+async function send(form, take, body) {
   let fresh;
   try {
     fresh = (await fetched(form.action, { method: "POST", body })).getElementById("main");
   } catch {
-    return tell("The server did not answer; what it kept shows when you reload.");
+    fresh = null;
   }
+  const problem = fresh?.querySelector("[role=alert]")?.textContent;
+  if (problem) tell(problem);
+  else if (!fresh) tell("The server did not answer; what it kept shows when you reload.");
+  if (!fresh?.querySelector(".summary")) return;
+  const edits = points().filter((one) => one.id !== form.id && one.querySelector(".edit[open]"));
   main().replaceWith(document.adoptNode(fresh));
+  // As a whole: its form says which row the text was typed for.
+  for (const one of edits) document.getElementById(one.id)?.replaceWith(one);
   const all = points();
-  const here = all.findIndex((point) => point.id === id);
+  const here = all.findIndex((point) => point.id === form.id);
   const next = all.slice(here + 1).find((point) => point.classList.contains("open"));
-  const place = take === "clear" ? all[here] : next || all[here];
+  const place = problem || take === "clear" ? all[here] : next || all[here];
   if (place) show(place);
   else main().focus();
-});
+}
