@@ -293,9 +293,13 @@ def test_a_long_review_comes_in_pages_and_keeps_the_one_that_is_decided_on(
     opened = server.ok("review_open", source_branch="long")["id"]
     first = browser.get(f"/review/reviews/{opened}")
     assert "1 to 50 of 60" in first.text
-    second = browser.get(first.address + next(li for li in first.links if li == "?offset=50"))
+    second = browser.get(next(li for li in first.links if li.endswith("?offset=50")))
     assert "51 to 60 of 60" in second.text
     form = second.form(f"/review/reviews/{opened}/decide", row=ids[59])
+    refused = browser.send(form, 400, take="nonsense")
+    here = f"/review/reviews/{opened}"
+    assert {f"{here}?", f"{here}?offset=50"} <= set(refused.links), "to other pages, and this one"
+    assert not [link for link in refused.links if "/decide" in link or link.startswith("?")]
     decided = browser.send(form, take="skip")
     assert decided.address.partition("#")[0].endswith("?offset=50")
     assert "1 decision, 0 to go" in decided.text

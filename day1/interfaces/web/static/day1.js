@@ -31,7 +31,8 @@ async function refresh() {
 
 async function compare() {
   if (star()) return refresh();
-  const tip = (await fetched(location.href)).getElementById("main")?.dataset.tip;
+  const here = document.querySelector("#moved a").href;  // the page may answer a form
+  const tip = (await fetched(here)).getElementById("main")?.dataset.tip;
   if (tip !== undefined && tip !== main().dataset.tip) tell("This has moved on.");
 }
 
