@@ -194,5 +194,8 @@ def test_a_refused_decision_is_said_where_it_was_made(scene: Scene, visiting: Vi
     expect(page.locator("#moved")).to_contain_text("changed since you saw it")
     expect(page.locator(point(scene.timeout, "fact_text"))).to_be_focused()
     expect(page.locator(point(scene.timeout, "fact_text"))).to_contain_text("50")
+    choose(page, scene.timeout, "fact_text", "Theirs")
+    decided(page, scene.timeout, "fact_text", "theirs")
+    expect(page.locator("#moved")).to_be_hidden()
     assert [line for line in visit.complaints if "409" not in line] == []
     visit.complaints.clear()

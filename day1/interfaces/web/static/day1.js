@@ -87,6 +87,7 @@ async function send(form, take, body) {
     fresh = null;
   }
   const problem = fresh?.querySelector("[role=alert]")?.textContent;
+  document.getElementById("moved").hidden = true;
   if (problem) tell(problem);
   else if (!fresh) tell("The server did not answer; what it kept shows when you reload.");
   if (!fresh?.querySelector(".summary")) return;
