@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from day1.model.values.parts import MAX_TEXT
 from tests.wires.http_server import HttpServer
 from tests.wires.scriptless_browser import Browser, Form, Page
 
@@ -172,6 +173,20 @@ def test_a_value_that_does_not_fit_is_refused_where_it_was_given(
     page = review.browser.send(form, 400, **fields)
     assert said in page.text
     assert "0 decisions, 2 to go" in page.text
+
+
+def test_a_text_as_long_as_a_memory_may_be_is_edited_and_merged(review: Reviewed) -> None:
+    longest = 'a"\n\\' * (MAX_TEXT // 4)  # JSON takes more characters for it
+    edited = {"take": "value", "v.fact_text": longest}
+    refused = review.browser.send(
+        review.form(review.new), 400, **{**edited, "v.fact_text": longest + "b"}
+    )
+    assert "fact_text" in refused.text
+    review.browser.send(review.form(review.new), **edited)
+    review.browser.send(review.browser.get(f"{review.path}/merge").form(f"{review.path}/merge"))
+    merged = review.text(review.new)
+    assert merged is not None
+    assert merged["fact_text"] == longest
 
 
 @pytest.mark.parametrize("refused", ["row changed", "no number"])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Label, Request
+from day1.call.fields import Label, Request
 from day1.errors import Advice, InvalidRequest
 from day1.model.merge.held import HeldItem, value_of
 from day1.model.merge.row_merge import Choice
@@ -15,7 +15,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import HELD, MEMORIES, WHOLE, Row, kind_of
 from day1.services.branches.lookup import name_of
 from day1.services.merges.held import veils_of
-from day1.toolsets.shared.given import given_columns
+from day1.toolsets.shared.given import Columns, given_columns
 from day1.toolsets.shared.shown import ConflictShown, cell_text
 
 
@@ -33,7 +33,7 @@ class ChoiceGiven(Request):
     id: Label
     take: Literal["ours", "theirs", "value", "delete", "skip"]
     cell: Label | None = WHOLE
-    value: JsonObject | None = None
+    value: Columns | None = None
 
     def choice(self) -> Choice:
         """Check the decision and convert it to a choice of the plan.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError, create_model
+from pydantic import AfterValidator, BeforeValidator, JsonValue, ValidationError, create_model
 
 from day1.call.fields import JsonObject, Label, LongText, MemoryText, Request
 from day1.call.problems import invalid
@@ -13,6 +13,9 @@ from day1.model.rows.column import Column, ColumnType
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind, Row, canonical
 from day1.model.values.instant import in_range, parse
 from day1.toolsets.shared.fields import Confidence
+
+Columns = dict[str, JsonValue]
+"""Columns by name, as a caller gives them: `given_columns` checks each one, also its length."""
 
 
 def _instant(value: object) -> object:

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import (
-    JsonObject,
     Label,
     OnBranch,
     Read,
@@ -30,7 +29,7 @@ from day1.services.merges.planning import MergeRequest, Preview, preview
 from day1.services.merges.protection import tiers_of
 from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.choices import ChoiceGiven, Choices, chosen
-from day1.toolsets.shared.given import given_columns
+from day1.toolsets.shared.given import Columns, given_columns
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of, shown_columns, summary
 
 
@@ -141,7 +140,7 @@ class HeldRequest(WriteRequest):
 
     action: Literal["list", "take", "edit", "dismiss"] | None = "list"
     id: Annotated[Label | None, Field(description="held item")] = None
-    value: Annotated[JsonObject | None, Field(description="edit: columns to set")] = None
+    value: Annotated[Columns | None, Field(description="edit: columns to set")] = None
     branch: OnBranch = None
 
 
@@ -201,7 +200,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     )
 
 
-def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -> Row | None:
+def _edited(ctx: Context, branch: Branch, item: str, value: Columns | None) -> Row | None:
     """Return the columns set in a held cell; None for an unknown item, which `decide` refuses."""
     for offer in offers(ctx.repo, branch):
         if item in {held_item.id for held_item in offer.items}:

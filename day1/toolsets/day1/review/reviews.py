@@ -7,7 +7,6 @@ from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import (
-    JsonObject,
     Label,
     Read,
     Request,
@@ -38,6 +37,7 @@ from day1.toolsets.day1.review.review_rows import (
 from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
 from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.choices import ChoiceGiven, held_by
+from day1.toolsets.shared.given import Columns
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of
 
 _MAX_SHOWN = 50
@@ -184,7 +184,7 @@ class Decided(Request):
     id: Label
     take: Literal["ours", "theirs", "value", "delete", "skip", "clear"]
     cell: Label | None = WHOLE
-    value: JsonObject | None = None
+    value: Columns | None = None
     seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
 
     def given(self) -> NewDecision:
