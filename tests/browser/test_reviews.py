@@ -199,3 +199,16 @@ def test_a_refused_decision_is_said_where_it_was_made(scene: Scene, visiting: Vi
     expect(page.locator("#moved")).to_be_hidden()
     assert [line for line in visit.complaints if "409" not in line] == []
     visit.complaints.clear()
+
+
+def test_a_key_that_is_held_down_decides_once(scene: Scene, visiting: Visiting) -> None:
+    page = opened(scene, visiting())
+    first = page.locator(".point.open").first.get_attribute("id")
+    page.keyboard.press("j")
+    page.keyboard.down("t")
+    expect(page.locator(f'[id="{first}"] .verdict')).to_contain_text("Decided: theirs")
+    expect(page.locator(".point:focus")).not_to_have_id(first or "")
+    page.keyboard.down("t")  # a browser repeats it until it is released
+    page.evaluate("sending")
+    page.keyboard.up("t")
+    expect(page.locator(".point .verdict")).to_have_count(1)

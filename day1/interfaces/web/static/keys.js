@@ -49,7 +49,8 @@ addEventListener("keydown", (event) => {
   else if (key === "m") document.getElementById("merge")?.click();
   else if (key === "?") help();
   else if (key === "e" && point) edit(point);
-  else if (KEYS[key] && point) point.querySelector(`button[value="${KEYS[key]}"]`)?.click();
+  // A key that is held down decides one row: its repeats come when the next one has the focus.
+  else if (KEYS[key] && point && !event.repeat) point.querySelector(`button[value="${KEYS[key]}"]`)?.click();
   else return;
   event.preventDefault();
 });
