@@ -167,6 +167,26 @@ def test_a_decision_about_what_changed_is_not_kept(
     chat.says("46")
 
 
+def test_what_is_typed_stays_until_it_is_kept(
+    scene: Scene, chatting: Chatting, server: HttpServer, secret: str
+) -> None:
+    chat = chatting()
+    chat.show("review_open", source_branch=scene.branch)
+    edit = point(chat, scene.timeout, "fact_text")
+    edit.get_by_text("Edit", exact=False).first.click()
+    edit.get_by_label("fact_text").fill("It waits as long as it takes.")
+    choose(chat, scene.region, "fact_text", "Theirs")
+    decided(chat, scene.region, "fact_text", "theirs")
+    change = {"fact_id": scene.timeout, "fact_text": "It waits 46 s.", "branch": scene.branch}
+    server.ok("memory_update_fact", secret, **change)
+    edit.get_by_role("button", name="Keep this").click()
+    expect(chat.main.get_by_role("alert")).to_be_visible()
+    expect(edit.get_by_label("fact_text")).to_have_value("It waits as long as it takes.")
+    edit.get_by_role("button", name="Keep this").click()
+    decided(chat, scene.timeout, "fact_text", "as edited")
+    expect(edit.locator(".edit[open]")).to_have_count(0)
+
+
 def test_rights_are_the_callers(
     scene: Scene, chatting: Chatting, server: HttpServer, boss: str
 ) -> None:

@@ -135,9 +135,20 @@ let asks = false;
 let busy = false;
 let deaf = false; // the host does not pass calls on
 
-function draw() {
+/* Draw the page anew. What is typed in open edits stays, but for the decision that was just made. */
+function draw(made) {
+  const edited = points().filter((one) => one.id !== made && one.querySelector(".edit[open]"));
   main.replaceChildren(...(review ? page() : [trouble()]));
   main.setAttribute("aria-busy", String(busy));
+  for (const one of edited) {
+    const edit = document.getElementById(one.id)?.querySelector(".edit");
+    if (!edit) continue;
+    edit.open = true;
+    for (const field of edit.querySelectorAll("[name]")) {
+      const typed = one.querySelector(`[name="${field.name}"]`);
+      if (typed) field.value = typed.value;
+    }
+  }
 }
 
 const trouble = () => h("div", { class: "notice bad", role: "alert" }, h("p", null, inert(problem)),
@@ -148,7 +159,7 @@ async function read() {
 }
 
 /* Run calls of the server one after the other, and show the result of each. */
-async function doing(work) {
+async function doing(work, place) {
   if (busy) return;
   busy = true;
   problem = was = null;
@@ -166,7 +177,7 @@ async function doing(work) {
   }
   if (problem && review.summary !== before) was = before;
   busy = false;
-  draw();
+  draw(problem ? null : place);
 }
 
 /* Tell the model what happened: numbers and ids, no text of memory. */
@@ -183,7 +194,7 @@ async function decide(row, cell, take, value) {
   const decision = { id: row.id, cell, take, ...(value && { value }) };
   if (take !== "clear") decision.seen = row.seen;
   const decisions = [decision];
-  await doing(() => call("review_decide", { review_id: review.id, decisions }));
+  await doing(() => call("review_decide", { review_id: review.id, decisions }), place);
   inform();
   const all = points();
   const here = all.findIndex((one) => one.id === place);
@@ -420,6 +431,7 @@ function editor(row, cell, made) {
   };
   const lines = inputs.map(([column, , made], place) => {
     made.id = `${place_of(row, cell)}.${place}`;
+    made.name = column;
     return [h("label", { for: made.id }, column), made];
   });
   return h("details", { class: "edit" },
