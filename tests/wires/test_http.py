@@ -178,6 +178,18 @@ def test_a_session_of_2025_has_a_head_of_its_own(server: HttpServer) -> None:
         assert other.ok("memory_timeline")["read"]["branch"] == "main"
 
 
+def test_a_stream_begins_for_who_asks_for_past_events(server: HttpServer) -> None:
+    """A session of 2025 has no past events: it goes on with those to come."""
+    client = {"clientInfo": {"name": "x", "version": "1"}, "capabilities": {}}
+    hello = {"method": "initialize", "params": {"protocolVersion": "2025-06-18", **client}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    began = server.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, **hello}, headers=accept)
+    session = {**accept, "Mcp-Session-Id": began.headers["mcp-session-id"], "Last-Event-ID": "7"}
+    with server.http.stream("GET", "/mcp", headers=session) as events:
+        assert events.status_code == 200
+        assert events.headers["content-type"].startswith("text/event-stream")
+
+
 @pytest.mark.parametrize(
     ("path", "has", "lacks"),
     [

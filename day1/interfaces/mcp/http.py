@@ -18,6 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from day1.call.registry import renamed
 
 log = logging.getLogger(__name__)
+_LAST_EVENT = b"last-event-id"
+"""The header by which a client asks for the events after one that it got."""
 MESSAGES = "/sse/messages/"
 """The path to which clients of the SSE transport post messages."""
 
@@ -99,6 +101,10 @@ class Endpoints:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request at an endpoint of MCP, else by the app."""
         endpoint = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        if endpoint is not None:
+            # No stream has event ids, so there is nothing to replay. The SDK would not answer.
+            headers = [header for header in scope["headers"] if header[0] != _LAST_EVENT]
+            scope = {**scope, "headers": headers}
         await (endpoint or self._app)(scope, receive, send)
 
 
