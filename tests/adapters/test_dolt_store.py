@@ -18,6 +18,7 @@ from day1.adapters.versioned.store import MOST_PENDING_ROWS
 from day1.app.engines import create_store, open_engine
 from day1.errors import (
     BranchExists,
+    IntegrityBroken,
     InvalidRequest,
     NotFound,
     StoreBusy,
@@ -30,6 +31,7 @@ from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import Settings, StoreSettings
+from tests.adapters.server_ledgers import said
 from tests.suites.memory import Clock
 
 Opened = Callable[..., DoltStore]
@@ -140,6 +142,52 @@ def test_many_pending_rows_are_committed(open_it: Opened) -> None:
     with store.reading(Ref(branch="main")) as reading:
         assert reading.pending.count == 0
     assert [commit.op for commit in store.history.log("main")][:2] == ["add", "init"]
+
+
+def test_a_commit_of_another_program_that_is_dated_earlier_than_its_rows_stops_nobody(
+    open_it: Opened, documented_dolt: str
+) -> None:
+    """Its rows counted as pending for ever, and were none of those that the engine had to commit."""
+    store = open_it()
+    add(store, 1)
+    said(documented_dolt, "CALL DOLT_COMMIT('-A', '-m', 'by hand', '--date', '2020-01-01')")
+    add(store, 2)
+    tip = store.commit_pending("main")
+    assert store.commit_pending("main") == tip
+    lines = ["add 1 row", "by hand", "init"]
+    assert [commit.line for commit in store.history.log("main")][:3] == lines
+    said(documented_dolt, "CALL DOLT_COMMIT('--amend', '-m', 'again', '--date', '2020-01-01')")
+    store.commit_pending("main")
+    lines = ["add 0 rows", "again", "by hand"]
+    assert [commit.line for commit in store.history.log("main")][:3] == lines
+    assert ids(store, Ref(branch="main")) == ["fact_1", "fact_2"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE facts SET category = 'theirs'",
+        "CALL DOLT_COMMIT('--allow-empty', '-m', 'beside', '--date', '2100-01-01')",
+    ],
+)
+def test_what_no_commit_may_have_is_found_and_can_be_kept(
+    open_it: Opened, documented_dolt: str, statement: str
+) -> None:
+    """The refusal sends to `day1 doctor`, which found nothing."""
+    store = open_it()
+    add(store, 1)
+    store.commit_pending("main")
+    add(store, 2)
+    assert store.check() == []
+    said(documented_dolt, statement)
+    add(store, 3)
+    with pytest.raises(IntegrityBroken, match="doctor"):
+        store.commit_pending("main")
+    (problem,) = store.check()
+    said(documented_dolt, *problem.partition("keep the rows with ")[2].split("; "))
+    store.commit_pending("main")
+    assert store.check() == []
+    assert ids(store, Ref(branch="main")) == ["fact_1", "fact_2", "fact_3"]
 
 
 def test_the_stamp_changes_with_each_unit(open_it: Opened) -> None:

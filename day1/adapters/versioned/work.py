@@ -230,22 +230,40 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadView) -> Co
     """Commit a branch's pending rows as one `add`, after checking that all are additions.
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
+
+    A commit of another program can be dated earlier than its rows, which then count as pending too.
+    So the `add` is made even if it has fewer rows, or none: it is later than all of them.
     """
-    pending, recorded = state.pending, known(connection, dialect, state.tip)
-    added_rows = _added(connection, dialect, state) if recorded is None else recorded.added
-    memory_count = sum(added_rows.counts.get(kind.table, 0) for kind in MEMORIES)
-    if memory_count != pending.count or pending.newest is None:
-        raise _not_additions(())
-    message_line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
+    pending, added_rows = state.pending, pending_rows(connection, dialect, state)
+    row_count = _memories(added_rows)
+    message_line = f"add {row_count} {'row' if row_count == 1 else 'rows'}"
     commit_message = encode(
         Message("add", message_line),
-        pending.newest,
+        int(pending.newest or 0),
         added_rows.agents,
         dict(sorted(added_rows.counts.items())),
     )
     author = author_of(added_rows.agents)
-    commit_id = commit_all(connection, dialect, commit_message, author, empty=False)
+    may_be_empty = row_count < pending.count
+    commit_id = commit_all(connection, dialect, commit_message, author, empty=may_be_empty)
     return decode(str(commit_id), [state.tip], author.rpartition(" <")[0], "", commit_message)
+
+
+def pending_rows(connection: Connection, dialect: Dialect, state: ReadView) -> Added:
+    """Return the rows that a branch has beyond its head.
+
+    Raises:
+        IntegrityBroken: some are not additions by day1, so that no commit may have them.
+    """
+    recorded = known(connection, dialect, state.tip)
+    added_rows = _added(connection, dialect, state) if recorded is None else recorded.added
+    if _memories(added_rows) > state.pending.count:
+        raise _not_additions(())
+    return added_rows
+
+
+def _memories(added_rows: Added) -> int:
+    return sum(added_rows.counts.get(kind.table, 0) for kind in MEMORIES)
 
 
 def _added(connection: Connection, dialect: Dialect, state: ReadView) -> Added:

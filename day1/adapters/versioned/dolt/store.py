@@ -22,8 +22,18 @@ from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
 from day1.adapters.versioned.history import author_of, encode
 from day1.adapters.versioned.store import SqlStore
-from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
+from day1.adapters.versioned.work import pending_rows
+from day1.errors import (
+    BranchExists,
+    IntegrityBroken,
+    Json,
+    NotAStore,
+    StoreBusy,
+    UnknownBranch,
+    Unsupported,
+)
 from day1.model.branches.branch import MAIN
+from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import NOTHING_PENDING, CommitId, Message, Pending, ReadState
 from day1.model.rows.kind import KINDS, MEMORIES
 from day1.model.values.callbacks import Clock
@@ -235,6 +245,17 @@ class DoltStore(SqlStore):
                     problems.append(
                         f"{branch} has an open merge that is not day1's: end it with "
                         "CALL DOLT_MERGE('--abort')"
+                    )
+                    continue
+                state = self._begin(connection, branch).rows(CLEAR)
+                try:
+                    pending_rows(connection, self._dialect, state)
+                except IntegrityBroken:
+                    problems.append(
+                        f"another program changed rows of {branch}, or committed beside them, so "
+                        "day1 can commit nothing there: keep the rows with "
+                        f"USE `{self._server.database}/{branch}`; "
+                        "CALL DOLT_COMMIT('-A', '-m', 'keep rows')"
                     )
         return problems
 
