@@ -132,6 +132,25 @@ def test_another_programs_tables_may_be_on_a_branch_of_its_own(
     assert said(dolt_database, "SHOW TABLES") == []
 
 
+def test_a_branch_that_another_program_made_in_a_store_stops_no_redaction(
+    dolt_database: str, tmp_path: Path
+) -> None:
+    """A branch of the database's first commit has no tables: every redaction was refused."""
+    with opened_at(dolt_database, create=True) as store:
+        fact = call(store, "memory_write_fact", fact_text="The deploy job waits.")["id"]
+        call(store, "memory_snapshot", label="before")
+    ((first,),) = said(
+        dolt_database, "SELECT commit_hash FROM dolt_log ORDER BY date, commit_order LIMIT 1"
+    )
+    said(dolt_database, f"CALL DOLT_BRANCH('theirs', '{first}')")
+    with opened_at(dolt_database) as store:
+        (problem,) = store.repo.store.check()
+        assert call(store, "memory_redact", id=fact, confirm=fact, reason="asked")["masked"]
+        assert call(store, "memory_search", query="deploy", branch="theirs")["result"] == []
+        said(dolt_database, problem.rpartition("removed by ")[2])
+        assert store.repo.store.check() == []
+
+
 def test_a_database_without_a_main_is_another_programs(own_dolt: DoltServer) -> None:
     """F1: of a database with branches and no main it was said that there is none."""
     own_dolt.stop()

@@ -128,14 +128,14 @@ def _rows(repo: Repository, place: StoreLocation) -> Finding:
         return Finding("rows", "ok", "the tables of every branch can be read")
     if not problems:
         return Finding("rows", "ok", "every page and index of the store is whole")
-    first_step = "Back the server up" if place.node else "Copy the folder away"
-    return Finding(
-        "rows",
-        "error",
-        f"{len(problems)} problems, the first: {problems[0]}",
-        f"{first_step} first. Then `day1 export --all` writes out what can be read, and "
-        "`day1 import jsonl` brings it into a new store; or put a backup in its place.",
-    )
+    advice = "Back the server up first."
+    if not place.node:
+        advice = (
+            "Copy the folder away first. Then `day1 export --all` writes out what can be read, and "
+            "`day1 import jsonl` brings it into a new store; or put a backup in its place."
+        )
+    problems_text = f"{len(problems)} problems, the first: {problems[0]}"
+    return Finding("rows", "error", problems_text, advice)
 
 
 def _ledger(repo: Repository) -> Finding:

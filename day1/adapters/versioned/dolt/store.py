@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from sqlalchemy import Connection, Engine, func, insert, select
@@ -20,7 +21,8 @@ from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
-from day1.adapters.versioned.history import author_of, encode
+from day1.adapters.versioned.empty import EmptyReading
+from day1.adapters.versioned.history import FOREIGN, author_of, encode
 from day1.adapters.versioned.store import SqlStore
 from day1.adapters.versioned.work import pending_rows
 from day1.errors import (
@@ -34,9 +36,10 @@ from day1.errors import (
 )
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR
-from day1.model.rows.change import NOTHING_PENDING, CommitId, Message, Pending, ReadState
+from day1.model.rows.change import NOTHING_PENDING, CommitId, Message, Pending, ReadState, Ref
 from day1.model.rows.kind import KINDS, MEMORIES
 from day1.model.values.callbacks import Clock
+from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
 
 _KNOWN = Known(
@@ -206,6 +209,23 @@ class DoltStore(SqlStore):
             DoltDialect(database).commit(connection, message, author_of(()), empty=False)
         return True
 
+    @override
+    @contextmanager
+    def reading(self, ref: Ref) -> Iterator[Reading]:
+        """Open a state as `Store.reading`; a branch that another program made has no rows."""
+        with ExitStack() as open_readings:
+            try:
+                reading = open_readings.enter_context(super().reading(ref))
+            except NotAStore:
+                if ref.branch is None or not self._is_foreign(ref.branch):
+                    raise
+                reading = EmptyReading(ref.branch)
+            yield reading
+
+    def _is_foreign(self, branch: str) -> bool:
+        """Whether a branch lacks the first commit of the store, and so never had its tables."""
+        return all(commit.op == FOREIGN for commit in self.history.log(branch))
+
     @property
     @override
     def capabilities(self) -> Capabilities:
@@ -237,6 +257,12 @@ class DoltStore(SqlStore):
     def check(self) -> list[str]:
         problems = []
         for branch in self.history.branches():
+            if self._is_foreign(branch):
+                problems.append(
+                    f"another program made the branch {branch}, which has no tables of day1: it is "
+                    f"removed by CALL DOLT_BRANCH('-D', '{branch}')"
+                )
+                continue
             with self._connections.on_branch(branch) as connection:
                 for table in TABLES.values():
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
