@@ -2,13 +2,16 @@
 
 import threading
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from day1.adapters.mysql.lock import Queues
+from day1.app.engines import create_store, open_engine
 from day1.errors import StoreBusy
+from day1.settings import Settings, StoreSettings
 
 LIMIT_S = 0.4
 CONNECTION: Any = object()
@@ -67,3 +70,18 @@ def test_what_is_busy_inside_the_lock_is_told_as_it_is():
     ):
         raise inner
     assert caught.value is inner
+
+
+def test_a_database_has_the_same_locks_however_its_name_is_written(dolt_database, tmp_path):
+    """Two nodes whose addresses differed in case wrote to one branch at once."""
+    server, _, name = dolt_database.rpartition("/")
+    with ExitStack() as stack:
+        stores = []
+        for written in (name, name.upper()):
+            url = SecretStr(f"{server}/{written}")
+            settings = Settings(store=StoreSettings(url=url, wait_s=0.2))
+            create_store(settings, tmp_path, time.time_ns)
+            stores.append(open_engine(settings, tmp_path, time.time_ns, stack).store)
+        one, other = stores
+        with one.adding("main"), pytest.raises(StoreBusy), other.adding("main"):
+            pass

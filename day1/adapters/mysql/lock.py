@@ -26,8 +26,11 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 def lock_name(database: str, what: str) -> str:
-    """Return the name of a lock: of a branch, without regard to case, or of something else."""
-    digest = hashlib.sha256(f"{database}/{what.lower()}".encode()).hexdigest()
+    """Return the name of a lock: of a branch, or of something else.
+
+    The case of the database and of the branch does not count: for servers it is the same one.
+    """
+    digest = hashlib.sha256(f"{database}/{what}".lower().encode()).hexdigest()
     return f"day1/{digest[:40]}"
 
 
