@@ -124,3 +124,10 @@ def test_options_of_tls_reach_the_driver():
     place = parse("mysql+pymysql://day1:secret@db.example.org/day1?ssl_check_hostname=false")
     assert dict(place.url.query) == {"ssl_check_hostname": "false"}
     assert place.name == "db.example.org:3306/day1"
+
+
+def test_a_password_with_an_at_sign_is_not_taken_for_a_host():
+    """Its end stood in messages, before the host."""
+    with pytest.raises(InvalidRequest, match="%40") as caught:
+        parse("mysql+pymysql://day1:se@cret@db.example.org/day1")
+    assert "cret" not in f"{caught.value} {caught.value.details}"

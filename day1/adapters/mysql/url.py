@@ -85,6 +85,11 @@ def parse(text: str) -> ServerUrl:
     database = url.database or ""
     if url.drivername not in {DRIVER, "mysql"} or not url.host:
         raise InvalidRequest(f"DAY1_STORE__URL must have the form {url_form}.")
+    if "@" in url.host:  # else the end of the password would stand in messages, as the host
+        raise InvalidRequest(
+            f"DAY1_STORE__URL must have the form {url_form}: write an '@' of the user or the "
+            "password as %40."
+        )
     unknown_options = sorted(url.query.keys() - _OPTIONS)
     if unknown_options:
         raise InvalidRequest(
