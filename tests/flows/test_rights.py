@@ -9,7 +9,7 @@ from sqlalchemy import make_url
 
 from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
-from tests import documented_users
+from tests import documented_users, servers
 from tests.adapters.server_ledgers import opened, said
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Refusal
@@ -109,3 +109,17 @@ def test_password_rights_and_database_are_told_apart(
         told = answer.out + answer.err
         assert [part for part in APART if part in told] == [text], (command, told)
         assert "wrong" not in told
+
+
+@pytest.mark.parametrize("password", ["schlüssel", "ключ 🗝 €", "p@ss:w/or%d#?&'\\"])
+def test_a_password_may_have_any_characters(
+    documented_dolt: str, dolt_database: str, tmp_path: Path, password: str
+) -> None:
+    """The driver sent letters outside of ASCII in another encoding, or failed at them."""
+    url = make_url(documented_dolt).set(password=password)
+    with servers.connection(dolt_database) as connection, connection.cursor() as cursor:
+        cursor.execute(f"ALTER USER '{url.username}'@'%%' IDENTIFIED BY %s", (password,))
+    day1 = CommandLine(tmp_path)
+    day1.env |= {"DAY1_HOME": str(tmp_path / "node")}
+    day1.env["DAY1_STORE__URL"] = url.render_as_string(hide_password=False)
+    day1("init")

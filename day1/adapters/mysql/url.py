@@ -170,6 +170,8 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
                 # From the first: MatrixOne then says that it is on, while the driver's 0 is.
                 "autocommit": True,
                 "charset": "utf8mb4",
+                # The driver would encode a text as latin-1, and servers compare UTF-8.
+                "password": (place.url.password or "").encode(),
                 "cursorclass": cursor_class(),
                 # The driver reads the server's greeting with the time limit of answers.
                 "connect_timeout": LET_IN_S,
