@@ -25,6 +25,7 @@ from day1.services.exchange.store_copy import copy_store, unchanged
 from day1.services.repository.commit_ids import CARRIED
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
+from tests.adapters.server_ledgers import said
 from tests.flows.copied_store import content, copied_while, copy, ends, run, same, started
 from tests.flows.kill_scenarios import Process, fact_id
 from tests.flows.opened_store import call, digest, facts, refused, write
@@ -355,6 +356,20 @@ def test_two_copies_of_one_store_at_once_do_not_mix(brief: Path, tmp_path: Path)
     ended = [process.communicate(timeout=120) for process in processes]
     assert any(process.returncode == 0 for process in processes), ended
     same(brief, tmp_path / "copy")
+
+
+def test_what_another_program_made_beside_a_store_is_left_out_or_refused(
+    dolt_database: str, tmp_path: Path
+) -> None:
+    """A tag or branch of the database's own first commit ended the copy in an internal error."""
+    with opened_at(dolt_database, create=True) as source:
+        write(source, "It works.")
+        (*_, root) = source.repo.history.log("main")
+    said(dolt_database, f"CALL DOLT_TAG('theirs', '{root.id}')")
+    assert copy(dolt_database, tmp_path / "copy")["tags"] == 0
+    said(dolt_database, f"CALL DOLT_BRANCH('theirs', '{root.id}')")
+    answer = run(dolt_database, tmp_path / "other")
+    assert json.loads(answer.stderr.splitlines()[-1])["error"]["code"] == "conflict"
 
 
 def test_an_empty_store_is_copied(tmp_path: Path) -> None:

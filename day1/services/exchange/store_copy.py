@@ -175,6 +175,7 @@ class CommitReplay:
         source_commits = self._source.history.graph(
             sorted({*self._heads.values(), *self.tags.values()})
         )
+        self._leave_out_foreign(source_commits)
         ref_by_commit = _refs(source_commits, self._heads, self.tags)
         missing_commits = [
             source_commit
@@ -195,6 +196,20 @@ class CommitReplay:
             self._set_branch(branch_name, self.ids[tip])
         for branch_name in self._refs.keys() - self._heads.keys():
             self._drop(branch_name)
+
+    def _leave_out_foreign(self, commits: Sequence[Commit]) -> None:
+        """Leave out the tags of another program that stand beside the store's commits."""
+        own_commits = {first_commit(self._source)}
+        for commit in reversed(commits):
+            if not own_commits.isdisjoint(commit.parents):
+                own_commits.add(commit.id)
+        for branch_name, tip in self._heads.items():
+            if tip not in own_commits:
+                raise Conflict(
+                    f"Another program made the branch {branch_name!r}, which has no memories and "
+                    "cannot be copied: run `day1 doctor` on the store, then copy again."
+                )
+        self.tags = {name: commit for name, commit in self.tags.items() if commit in own_commits}
 
     def _repeat(self, commit: Commit, ref: str) -> None:
         """Repeat one commit. The commits that it names are older, so the target has them."""
