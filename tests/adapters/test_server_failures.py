@@ -49,6 +49,11 @@ SAID = [
         err.OperationalError(1105, "optimistic lock failed on database Root update"),
         "store_busy",
     ),
+    (
+        err.OperationalError(1105, "error: local changes would be stomped by merge:\n\tbooks\n"),
+        "conflict",
+    ),
+    (err.OperationalError(1105, "error: the table(s) books are in conflict"), "conflict"),
     (err.DataError(1406, f"Data too long for column: {NOTED}"), "invalid_request"),
     (err.OperationalError(1105, f"string '{NOTED}' is too large for column"), "invalid_request"),
     # A text is no reason to think that a branch is gone.

@@ -73,6 +73,12 @@ _TOO_LONG: Final[Meaning] = (
     InvalidRequest,
     "A value is longer than the column that keeps it: shorten it.",
 )
+_BESIDE: Final[Meaning] = (
+    Conflict,
+    "Tables that another program keeps in the store's database stop this merge: their changes on "
+    "the two branches conflict, or are not committed. Merge or commit these tables on the server "
+    "first, or move them to another database.",
+)
 _NO_BRANCH: Final[Meaning] = (
     UnknownBranch,
     Advice("The server has no such branch; {memory_branch_list} shows those there are."),
@@ -105,6 +111,7 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
     # Two connections changed a ref or the rows that are not committed of a branch.
     (r"optimistic lock failed", _AGAIN),
+    (r"error: local changes would be stomped|error: the table\(s\) .* in conflict", _BESIDE),
     (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
     (r"Access denied for user \S+ to database", _NO_RIGHTS),
     (r"Access denied for user", _NOT_LET_IN),
