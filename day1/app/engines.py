@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,6 +79,8 @@ class EngineHandles:
     store: SqlStore
     ledger: SqlLedger
     where: str
+    obstacles: Callable[[], list[Day1Error]]
+    """Lists why nobody, or not this user, can write now."""
     node: str = ""
     read_only: bool = False
 
@@ -108,7 +112,8 @@ def open_engine(
     opened.callback(store.close)
     ledger = open_server_ledger(server.engine, server_url, wait_s=wait_s, stamp=server.stamp)
     opened.callback(ledger.close)
-    return EngineHandles(store, ledger, server_url.name, _node(folder, clock))
+    node = _node(folder, clock)
+    return EngineHandles(store, ledger, server_url.name, store.obstacles, node)
 
 
 def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> EngineHandles:
@@ -130,7 +135,8 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
     file_locks = FileLocks(folder, wait_s)
     ledger = open_ledger(folder, file_locks, read_only=read_only, wait_s=wait_s)
     opened.callback(ledger.close)
-    return EngineHandles(store, ledger, str(folder), read_only=read_only)
+    obstacles = partial(obstacles_in, folder)
+    return EngineHandles(store, ledger, str(folder), obstacles, read_only=read_only)
 
 
 @dataclass(frozen=True, slots=True)

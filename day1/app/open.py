@@ -15,7 +15,7 @@ from day1.adapters.chore_file import ChoreFile
 from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.primes import FilePrimes, closing_stamp
-from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
+from day1.app.engines import EngineHandles, create_store, open_engine
 from day1.app.ingest import ingest_before_command
 from day1.app.leases import LeasePlace
 from day1.app.models import chat, embedder, judge, pinning
@@ -123,7 +123,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             read_only,
             now,
             ChoreFile(folder).failing,
-            partial(obstacles_in, folder),
+            engine.obstacles,
             open_resources.pop_all(),
         )
 

@@ -94,7 +94,7 @@ class OpenStore:
 
     def obstacles(self) -> list[Day1Error]:
         """List the problems that prevent writing while reading works; empty if there are none."""
-        return [] if self.read_only or self.node else self._obstacles()
+        return [] if self.read_only else self._obstacles()
 
     def close(self) -> None:
         """Close files and connections; closing twice is harmless."""

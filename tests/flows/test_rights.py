@@ -11,6 +11,7 @@ from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
 from tests import documented_users, servers
 from tests.adapters.server_ledgers import opened, said
+from tests.flows.random_store import opened_at
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Refusal
 from tests.wires.command_line import CommandLine
@@ -123,3 +124,14 @@ def test_a_password_may_have_any_characters(
     day1.env |= {"DAY1_HOME": str(tmp_path / "node")}
     day1.env["DAY1_STORE__URL"] = url.render_as_string(hide_password=False)
     day1("init")
+
+
+def test_a_user_that_may_only_read_is_not_said_to_write(
+    documented_dolt: str, dolt_database: str
+) -> None:
+    """`day1 doctor` and `/ready` said that this process can write."""
+    name = dolt_database.rpartition("/")[2]
+    with opened_at(documented_dolt, create=True) as store:
+        assert store.obstacles() == []
+        said(dolt_database, f"REVOKE INSERT ON `{name}`.* FROM '{name}'@'%'")
+        assert [error.code for error in store.obstacles()] == ["store_read_only"]

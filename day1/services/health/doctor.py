@@ -238,7 +238,8 @@ def _disk(place: StoreLocation) -> Finding:
 
 def _writing(place: StoreLocation) -> Finding:
     if place.obstacles:
-        return Finding("writing", "error", " ".join(dict.fromkeys(place.obstacles)))
+        level: Level = "warn" if place.node else "error"  # a user of a server may be for reading
+        return Finding("writing", level, " ".join(dict.fromkeys(place.obstacles)))
     if place.read_only:
         return Finding("writing", "ok", "this process cannot write: the folder is read-only")
     return Finding("writing", "ok", "this process can write")

@@ -27,6 +27,7 @@ from day1.adapters.versioned.store import SqlStore
 from day1.adapters.versioned.work import pending_rows
 from day1.errors import (
     BranchExists,
+    Day1Error,
     IntegrityBroken,
     Json,
     NotAStore,
@@ -252,6 +253,16 @@ class DoltStore(SqlStore):
             engine="dolt",
             operation="gc",
         )
+
+    def obstacles(self) -> list[Day1Error]:
+        """List why this user cannot write now: the statement adds no row, but needs the right."""
+        try:
+            with self._connections.on_branch(MAIN) as connection:
+                no_rows = select(SCHEMA).where(SCHEMA.c.version < 0)
+                connection.execute(insert(SCHEMA).from_select(SCHEMA.columns.keys(), no_rows))
+        except Day1Error as exc:
+            return [exc]
+        return []
 
     @override
     def check(self) -> list[str]:

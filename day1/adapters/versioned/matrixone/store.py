@@ -19,7 +19,7 @@ from day1.adapters.versioned.matrixone.history import MatrixOneHistory, fresh_da
 from day1.adapters.versioned.matrixone.position import Position, set_position
 from day1.adapters.versioned.matrixone.retention import UNKNOWN, WITHOUT, keep
 from day1.adapters.versioned.store import SqlStore
-from day1.errors import Json, NotAStore, Unsupported
+from day1.errors import Day1Error, Json, NotAStore, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message
 from day1.model.values.callbacks import Clock
@@ -121,6 +121,10 @@ class MatrixOneStore(SqlStore):
             operation="gc",
             instead="ALTER PITR with a shorter range, by the server's administrator",
         )
+
+    def obstacles(self) -> list[Day1Error]:
+        """List no reason why this user cannot write: that is not known of MatrixOne."""
+        return []
 
     @override
     def check(self) -> list[str]:
