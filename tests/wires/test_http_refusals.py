@@ -14,11 +14,20 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from day1.call.toolset import ErrorShape
-from day1.errors import BodyTooLong, Day1Error, StoreUnavailable, TooManyRequests, Unauthorized
+from day1.errors import (
+    BodyTooLong,
+    Day1Error,
+    NotAStore,
+    Refused,
+    StoreUnavailable,
+    TooManyRequests,
+    Unauthorized,
+)
 from day1.interfaces.http.bodies import BodySizes
 from day1.interfaces.http.middleware import AccessMiddleware, AccessRules
 from day1.interfaces.http.probes import Metrics
@@ -100,6 +109,17 @@ def test_a_client_of_mcp_is_told_why_it_is_refused(error: Day1Error, mode: str) 
     """F3: the server is away, the client too quick, or its token wrong: the exception says it."""
     data = told(wire("http://localhost/mcp", refusing_app(error)), mode)
     assert data == without_place(error).body()["error"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Refused("The server does not let this user in."), NotAStore("The server has no database.")],
+    ids=lambda error: error.code,
+)
+def test_a_caller_is_not_told_that_it_may_not_what_day1_may_not(error: Day1Error) -> None:
+    """A database that turned day1 away, as after a change of the password, was a 403 or a 404."""
+    answer = TestClient(refusing_app(error), "http://localhost").post("/api/v1/memory_branch_list")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unavailable")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

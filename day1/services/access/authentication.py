@@ -10,6 +10,7 @@ from day1.errors import (
     Day1Error,
     Forbidden,
     NotFound,
+    Refused,
     StoreBusy,
     StoreUnavailable,
     TokenRequired,
@@ -119,6 +120,8 @@ def without_place(error: Day1Error) -> Day1Error:
     message = "The store has a problem: `day1 doctor` on the server's machine names it."
     if isinstance(error, StoreBusy | StoreUnavailable):  # trying again may help
         message += " Try again."
+    if isinstance(error, Refused | NotFound):  # the database turned day1 away, not the caller
+        return StoreUnavailable(message)
     return type(error)(message)
 
 
