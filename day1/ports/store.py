@@ -138,6 +138,10 @@ class Store(Protocol):
     def stamp(self) -> Hashable:
         """Return a value that changes with every unit of work of any process; cheap to ask for."""
 
+    def present(self, machine_time: int) -> int:
+        """Return the time by which rows are dated: the machine's, unless the store has a clock."""
+        return machine_time
+
     def size(self) -> int:
         """Return the store's size on disk in bytes; 0 where the server does not tell."""
 

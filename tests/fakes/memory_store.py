@@ -303,6 +303,9 @@ class MemoryStore:
     def compact_size(self) -> int | None:
         return None
 
+    def present(self, machine_time: int) -> int:
+        return machine_time
+
     def check(self) -> list[str]:
         return []
 

@@ -137,6 +137,7 @@ STORE: dict[str, Way] = {
     "commit_pending": lambda s: s.limited.store.commit_pending(MAIN),
     "commit_pending_if_due": lambda s: s.limited.store.commit_pending_if_due(MAIN),
     "stamp": lambda s: False,  # no answer has it: what is derived is compared with it
+    "present": lambda s: False,  # every answer has the time
     "size": lambda s: s.limited.store.size(),
     "compact": lambda s: s.limited.store.compact(),
     "compact_size": lambda s: s.limited.store.compact_size(),

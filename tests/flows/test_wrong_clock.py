@@ -17,6 +17,8 @@ from day1.services.health.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory
 from tests.flows.kill_scenarios import Process, fact_id
+from tests.flows.opened_store import call
+from tests.flows.random_store import opened_at
 from tests.forkserver import python
 
 DECADE = 3_652 * 86_400 * SECOND
@@ -177,6 +179,15 @@ def test_a_writer_on_a_wrong_clock_is_told_and_doctor_repairs_the_times(tmp_path
     assert again["written"]["notes"] == []
     assert again["created_at"] < show(now() + SECOND)
     assert len(day1(folder, "search", "late")["result"]) == 1
+
+
+def test_a_machine_that_is_behind_its_server_dates_nothing_anew(dolt_database: str) -> None:
+    """Its `doctor --repair` gave the new memories of all machines the time of its wrong clock."""
+    with opened_at(dolt_database, create=True) as store:
+        call(store, "memory_write_fact", fact_text="dated by the server")
+        behind = now() - 7_200 * SECOND
+        assert ahead(store.repo, behind) == {}
+        assert set_right(store.repo, behind) == []
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,10 @@ class ScopedStore(Store):
         return self._store.stamp()
 
     @override
+    def present(self, machine_time: int) -> int:
+        return self._store.present(machine_time)
+
+    @override
     def size(self) -> int:
         raise of_every_branch("The size")
 

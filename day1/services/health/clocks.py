@@ -39,8 +39,11 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """Return how far branches are ahead of the clock, if over `TOO_FAR`: microseconds by name."""
-    span_by_branch = {}
+    """Return how far branches are ahead of the clock, if over `TOO_FAR`: microseconds by name.
+
+    `now` is the time of this machine, which a server does not date rows by.
+    """
+    now, span_by_branch = repo.store.present(now), {}
     for branch_name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=branch_name)) as reading:
             newest_time = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
@@ -54,7 +57,7 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
 
     A row gets the same time on all branches, and rows keep their order.
     """
-    branch_names = list(ahead(repo, now))
+    branch_names, now = list(ahead(repo, now)), repo.store.present(now)
     future_times: set[int] = set()
     for branch_name in branch_names:
         with repo.store.reading(Ref(branch=branch_name)) as reading:

@@ -189,10 +189,11 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
     if not span_by_branch:
         return Finding("times", "ok", "no branch is ahead of the clock")
     branch_name, largest_span = max(span_by_branch.items(), key=lambda entry: entry[1])
+    clock_owner = "the server" if place.node else "this machine"
     return Finding(
         "times",
         "warn",
-        f"{len(span_by_branch)} of the branches ahead of this machine's clock, {branch_name} by "
+        f"{len(span_by_branch)} of the branches ahead of {clock_owner}'s clock, {branch_name} by "
         f"{lasting(largest_span)}: "
         "a process wrote with a wrong clock, and later rows got still later times",
         "Set every machine's clock right; then `day1 doctor --repair` gives those memories "

@@ -243,6 +243,11 @@ class DoltStore(SqlStore):
         return tuple(self.history.states().items())
 
     @override
+    def present(self, machine_time: int) -> int:
+        with self._connections.on_branch(MAIN) as connection:
+            return self._clock() if self._clock else server_clock(connection)
+
+    @override
     def size(self) -> int:
         return 0
 

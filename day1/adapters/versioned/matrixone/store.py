@@ -122,6 +122,11 @@ class MatrixOneStore(SqlStore):
             instead="ALTER PITR with a shorter range, by the server's administrator",
         )
 
+    @override
+    def present(self, machine_time: int) -> int:
+        with self._connections.plain() as connection:
+            return self._clock() if self._clock else server_clock(connection)
+
     def obstacles(self) -> list[Day1Error]:
         """List no reason why this user cannot write: that is not known of MatrixOne."""
         return []
