@@ -1,11 +1,51 @@
 """Calls that are made again with the same request id, on a folder and over HTTP."""
 
+import json
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
+import httpx
 import pytest
 
 import day1
 from day1 import errors
+
+
+def _served(
+    monkeypatch: pytest.MonkeyPatch, serve: Callable[[httpx.Request], httpx.Response]
+) -> day1.Memory:
+    """Connect to a server that lets the caller in, and answers all later calls by `serve`."""
+    calls: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        read = {"branch": "main", "commit": "c"}
+        return (
+            serve(request) if calls[1:] else httpx.Response(200, json={"result": [], "read": read})
+        )
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", partial(httpx.Client, transport=transport))
+    return day1.connect("http://day1.example")
+
+
+def test_a_server_that_goes_away_in_the_middle_of_a_write_leaves_its_request_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The connection breaks once the server has the call, and nothing listens any more."""
+    request_ids: list[str] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        if request_ids:
+            raise httpx.ConnectError("Connection refused", request=request)
+        request_ids.append(json.loads(request.content)["request_id"])
+        raise httpx.RemoteProtocolError("Server disconnected", request=request)
+
+    memory = _served(monkeypatch, serve)
+    with memory, pytest.raises(errors.StoreUnavailable, match="may have taken effect") as broken:
+        memory.add("Perhaps written.")
+    assert [broken.value.details["request_id"]] == request_ids
 
 
 def test_a_repeated_drop_leaves_a_branch_of_the_same_name(memory: day1.Memory) -> None:

@@ -145,6 +145,7 @@ class RemoteCalls:
         Raises:
             StoreUnavailable: the server does not answer.
         """
+        was_sent = False
         while True:
             tries -= 1
             try:
@@ -152,12 +153,15 @@ class RemoteCalls:
             except (TypeError, ValueError) as exc:
                 raise InvalidRequest(f"An argument cannot be sent as JSON: {exc}.") from exc
             except httpx.ConnectError as exc:
+                if was_sent:  # the server may have made the call before it went away
+                    raise self._unfinished(request) from exc
                 raise StoreUnavailable(
                     f"{self._address} does not answer: start `day1 serve` there, or check the "
                     "address.",
                     address=self._address,
                 ) from exc
             except httpx.HTTPError as exc:
+                was_sent = True
                 if tries < 1 or isinstance(exc, httpx.TimeoutException):
                     raise self._unfinished(request) from exc
 
