@@ -1,6 +1,7 @@
 """Arguments of `day1.connect` and of handles that cannot be right: each is refused by its name."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,25 @@ def test_a_name_is_a_text(tmp_path: Path, place: str, argument: str, name: Any) 
 def test_what_can_be_no_token_is_refused_before_it_is_sent(token: Any) -> None:
     with pytest.raises(errors.InvalidRequest, match=r"^token must"):
         day1.connect(NOBODY, token=token)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:1"),
+        ("HTTP_PROXY", "ftp://ada:hunter2@127.0.0.1:1"),
+        ("HTTP_PROXY", "http://ada:hunter2@127.0.0.1:port"),
+        ("NO_PROXY", "[::"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(errors.InvalidRequest, match=variable) as refused:
+        day1.connect("http://memory.example")
+    assert "hunter2" not in str(refused.value)
 
 
 def test_white_space_around_a_token_and_an_address_is_left_out(tmp_path: Path) -> None:

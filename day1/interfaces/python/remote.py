@@ -55,7 +55,7 @@ class RemoteCalls:
 
         Raises:
             InvalidRequest: the address is not one, or has a path, a query or a password; or the
-                token or a name cannot be one.
+                token or a name cannot be one, or the environment's proxy cannot be used.
             Unauthorized: the server wants a token, or another one.
             NotAStore: it is no server of day1.
             StoreUnavailable: it does not answer.
@@ -63,12 +63,7 @@ class RemoteCalls:
         self._address = _checked(address)
         auth_headers = {} if token is None else {"Authorization": f"Bearer {_checked_token(token)}"}
         self._has_token = token is not None
-        self._http = httpx.Client(
-            base_url=self._address,
-            headers=auth_headers,
-            timeout=_TIMEOUT,
-            verify=_trusted(self._address),
-        )
+        self._http = _client(self._address, auth_headers)
         self._lifetime = Lifetime(self, self._http.close)
         try:
             self.ask("memory_log", {"limit": 1}, who)
@@ -221,6 +216,24 @@ def _checked_token(token: str) -> str:
     if not bare_token or not bare_token.isascii() or not bare_token.isprintable():
         raise unfit("token", "must be one that `day1 token create` made: letters, digits and _")
     return bare_token
+
+
+def _client(address: str, headers: dict[str, str]) -> httpx.Client:
+    """Make the client of an address, which uses the proxy and certificates of the environment.
+
+    Raises:
+        InvalidRequest: they cannot be used.
+    """
+    try:
+        return httpx.Client(
+            base_url=address, headers=headers, timeout=_TIMEOUT, verify=_trusted(address)
+        )
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as exc:
+        raise InvalidRequest(
+            "The proxy or the certificates of the environment cannot be used: correct HTTP_PROXY, "
+            "HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE or SSL_CERT_DIR. A SOCKS proxy needs "
+            "`pip install 'httpx[socks]'`."
+        ) from exc
 
 
 def _trusted(address: str) -> ssl.SSLContext | bool:
