@@ -48,6 +48,22 @@ def test_a_server_that_goes_away_in_the_middle_of_a_write_leaves_its_request_id(
     assert [broken.value.details["request_id"]] == request_ids
 
 
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_whose_server_does_not_answer_leaves_the_request_id(
+    monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    request_ids: list[str] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        request_ids.append(json.loads(request.content)["request_id"])
+        return httpx.Response(status, html="<h1>Bad Gateway</h1>")
+
+    memory = _served(monkeypatch, serve)
+    with memory, pytest.raises(errors.StoreUnavailable, match="may have taken effect") as broken:
+        memory.retract("fact_1")
+    assert [broken.value.details["request_id"]] == request_ids
+
+
 def test_a_repeated_drop_leaves_a_branch_of_the_same_name(memory: day1.Memory) -> None:
     name = f"{memory.name}/trial"
     memory.create_branch(name).add("Ada drinks tea.")

@@ -45,6 +45,8 @@ _HEADER_BY_ARGUMENT: Final = {
 """Argument -> the header that carries it, in the order in which they are checked."""
 _FAILED: Final = 400
 _REDIRECTED: Final = 300
+_OF_PROXIES: Final = frozenset({502, 503, 504})
+"""Statuses by which a proxy says that the server behind it did not answer."""
 
 
 class RemoteCalls:
@@ -116,11 +118,14 @@ class RemoteCalls:
             max_tries = (
                 _TRIES if "request_id" in arguments or tool.operation.effect is Effect.READ else 1
             )
-            http_response = self._send(_request(tool, route, arguments), headers, max_tries)
+            request = _request(tool, route, arguments)
+            http_response = self._send(request, headers, max_tries)
         try:
             body = http_response.json() if http_response.content else {}
         except ValueError:
             body = None
+        if http_response.status_code in _OF_PROXIES and "error" not in (body or {}):
+            raise self._unfinished(request)
         if http_response.status_code >= _FAILED:
             raise error_of(
                 body, http_response.status_code, self._address, has_token=self._has_token
