@@ -13,15 +13,18 @@ _HOW_TO_IMPORT: Final = (
     "paragraphs, and begin each with what it is a part of, such as 'Report on the mill, part 2 of "
     "3:'."
 )
+_MOST_PROBLEMS: Final = 100
+"""Maximum number of problems that an error names: a body may have a million."""
 
 
 def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
-    """Build the error with every problem of the arguments, without repeating their values.
+    """Build the error with the problems of the arguments, without repeating their values.
 
-    `what` names the arguments in the plural, such as "The arguments of memory_add".
+    The error names the first 100. `what` names the arguments in the plural, such as "The arguments
+    of memory_add".
     """
     is_too_long = False
-    problems: list[dict[str, Json]] = []
+    problem_by_argument: dict[tuple[str, str], dict[str, Json]] = {}
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
         argument = ".".join(
             str(location_part)
@@ -37,12 +40,15 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
                     f"; known are: {known_names}" if known_names else "; this call takes none"
                 )
         is_too_long = is_too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
-        problem: dict[str, Json] = {"argument": argument, "problem": description}
-        if problem not in problems:
-            problems.append(problem)
+        problem_by_argument[argument, description] = {"argument": argument, "problem": description}
+        if len(problem_by_argument) > _MOST_PROBLEMS:
+            break
+    problems = [*problem_by_argument.values()][:_MOST_PROBLEMS]
     problem_text = "; ".join(
         f"{p['argument']}: {p['problem']}" if p["argument"] else str(p["problem"]) for p in problems
     )
+    if len(problem_by_argument) > len(problems):
+        problem_text += "; and there are more problems"
     if is_too_long:
         return text_too_long(
             f"{what} are invalid: {problem_text.removesuffix('.')}", problems=problems

@@ -57,6 +57,20 @@ def test_an_unknown_argument_of_a_call_without_arguments_is_told_so() -> None:
     )
 
 
+class Many(BaseModel):
+    numbers: list[int]
+
+
+def test_of_very_many_problems_the_first_ones_are_told() -> None:
+    with pytest.raises(ValidationError) as refused:
+        Many(numbers=["x"] * 30_000)
+    error = invalid("The arguments of a call", Many, refused.value)
+    problems = error.details["problems"]
+    assert isinstance(problems, list)
+    assert [problem["argument"] for problem in problems] == [f"numbers.{n}" for n in range(100)]
+    assert str(error).endswith("; and there are more problems.")
+
+
 class Pair(BaseModel):
     """Arguments that cannot be given together."""
 
