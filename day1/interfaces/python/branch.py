@@ -337,8 +337,8 @@ class Branch(Traces, Writes):
         answer: Protected = self._ask(
             "memory_branch_protect",
             branch_name=self.name,
-            requires=list(requires),
-            tiers=None if tiers is None else list(tiers),
+            requires=requires,
+            tiers=tiers,
             **request,
         )
         return answer

@@ -73,7 +73,7 @@ class Review(Handle):
             InvalidRequest: a decision does not fit its row.
         """
         answer: ReviewState = self._ask(
-            "review_decide", review_id=self.id, decisions=list(decisions), **signed
+            "review_decide", review_id=self.id, decisions=decisions, **signed
         )
         return answer
 

@@ -348,8 +348,8 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         answer: Protected = await self._ask(
             "memory_branch_protect",
             branch_name=self.name,
-            requires=list(requires),
-            tiers=None if tiers is None else list(tiers),
+            requires=requires,
+            tiers=tiers,
             **request,
         )
         return answer

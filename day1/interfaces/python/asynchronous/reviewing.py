@@ -75,7 +75,7 @@ class AsyncReview(AsyncHandle):
             InvalidRequest: a decision does not fit its row.
         """
         answer: ReviewState = await self._ask(
-            "review_decide", review_id=self.id, decisions=list(decisions), **signed
+            "review_decide", review_id=self.id, decisions=decisions, **signed
         )
         return answer
 
