@@ -45,6 +45,7 @@ def is_locked(path: Path) -> bool:
         raise of_system(exc, path, writing=False) from exc
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(lock_handle, fcntl.LOCK_UN)  # a process forked now has the file open, too
     except BlockingIOError:
         return True
     finally:

@@ -130,7 +130,8 @@ class LockHandle:
     """The locked file of somebody who holds a lock.
 
     The lock is free after `close`, and also once nobody refers to the handle: so an exception at
-    any point, such as Ctrl-C, leaves no lock behind.
+    any point, such as Ctrl-C, leaves no lock behind. A process that is forked from this one has the
+    file open, too: so `close` frees the lock itself, and does so only in the process that took it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -139,7 +140,7 @@ class LockHandle:
         Raises:
             OSError: the file cannot be made or opened.
         """
-        self._number = -1
+        self._number, self._process = -1, os.getpid()
         self._number = _opened(path)
 
     def fileno(self) -> int:
@@ -148,6 +149,8 @@ class LockHandle:
 
     def close(self) -> None:
         """Free the lock; closing twice is harmless."""
+        if self._number >= 0 and os.getpid() == self._process:
+            fcntl.flock(self._number, fcntl.LOCK_UN)
         number, self._number = self._number, -1
         if number >= 0:
             os.close(number)
@@ -205,13 +208,13 @@ def is_free(path: Path) -> bool:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    lock_handle = _opened(path)
+    lock_handle = LockHandle(path)
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
     except BlockingIOError:
         return False
     finally:
-        os.close(lock_handle)
+        lock_handle.close()
     return True
 
 

@@ -1,5 +1,6 @@
 """The store's write lock: one holder at a time, and a limit to waiting."""
 
+import os
 import threading
 import time
 
@@ -53,6 +54,30 @@ def test_the_write_lock_has_one_holder_at_a_time(path):
     for thread in threads:
         thread.join()
     assert most == [1] * 4 * rounds
+
+
+def test_a_lock_is_freed_also_if_a_process_was_forked_while_it_was_held(path):
+    lock_handle, unforgotten = take(path), take(path.with_name("other"))
+    from_child, to_parent = os.pipe()
+    from_parent, to_child = os.pipe()
+    child = os.fork()
+    if child == 0:  # it has the files open, closes one of them, and stays
+        os.close(to_child)
+        unforgotten.close()
+        os.write(to_parent, b"closed")
+        os.read(from_parent, 1)
+        os._exit(0)
+    try:
+        os.close(from_parent)
+        assert os.read(from_child, 6) == b"closed"
+        assert not is_free(path.with_name("other"))
+        lock_handle.close()
+        assert is_free(path)
+    finally:
+        os.close(to_child)
+        os.waitpid(child, 0)
+        os.close(from_child)
+        os.close(to_parent)
 
 
 def test_waiting_has_a_limit_and_who_gave_up_does_not_keep_the_lock(path):
