@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from day1.errors import InvalidRequest, NotAStore
+from day1.errors import Day1Error, InvalidRequest, NotAStore
 from day1.git_folders import STORE
 from day1.home import is_store
 from day1.interfaces.python.calls import Calls, Who, require_text, unfit
@@ -249,9 +249,14 @@ def _place(target: str | Path) -> str:
     try:
         return str(store_inside if is_store(store_inside) and not is_store(folder) else folder)
     except OSError as exc:
-        from day1.adapters.failures import of_system
+        raise _unreadable(exc, folder) from exc
 
-        raise of_system(exc, folder, writing=False) from exc
+
+def _unreadable(error: OSError, folder: Path) -> Day1Error:
+    """Build the error for a folder that the system does not let this process read."""
+    from day1.adapters.failures import of_system
+
+    return of_system(error, folder, writing=False)
 
 
 def _creates(target: Target, *, create: bool | None) -> bool:
@@ -259,14 +264,18 @@ def _creates(target: Target, *, create: bool | None) -> bool:
 
     Raises:
         NotAStore: the folder has other files, so it was hardly meant.
+        StoreUnavailable: the folder may not be read.
     """
     if create is not None:
         return create
     if target is None or "://" in str(target):
         return target is not None
     folder = Path(_place(target))
-    if is_store(folder) or not folder.is_dir() or not any(folder.iterdir()):
-        return True
+    try:
+        if is_store(folder) or not folder.is_dir() or not any(folder.iterdir()):
+            return True
+    except OSError as exc:
+        raise _unreadable(exc, folder) from exc
     raise NotAStore(
         f"{folder.absolute()} has other files and no store: name a new folder, such as "
         f"{folder.absolute() / STORE}, or give create=True to make the store there.",

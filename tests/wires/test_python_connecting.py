@@ -1,5 +1,6 @@
 """`day1.connect`: which memory a target means, what is refused, and what a host program keeps."""
 
+import errno
 import json
 import os
 import pickle
@@ -10,7 +11,7 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -85,6 +86,17 @@ def test_a_folder_with_other_files_is_no_store_unless_that_is_said(tmp_path: Pat
     assert not (tmp_path / "new").exists()
     day1.connect(tmp_path, create=True, settings=QUIET).close()
     day1.connect(tmp_path, settings=QUIET).close()
+
+
+def test_a_folder_that_may_not_be_listed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(errors.StoreUnavailable, match="may not be read"):
+        day1.connect(tmp_path, settings=QUIET)
 
 
 @pytest.mark.parametrize(
