@@ -58,6 +58,8 @@ def test_the_write_lock_has_one_holder_at_a_time(path):
 
 def test_a_lock_is_freed_also_if_a_process_was_forked_while_it_was_held(path):
     lock_handle, unforgotten = take(path), take(path.with_name("other"))
+    assert lock_handle is not None
+    assert unforgotten is not None
     from_child, to_parent = os.pipe()
     from_parent, to_child = os.pipe()
     child = os.fork()
