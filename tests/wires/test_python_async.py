@@ -143,6 +143,32 @@ def test_a_call_that_has_begun_is_finished_however_often_it_is_cancelled() -> No
     assert asyncio.run(cancel()) == ["done"]
 
 
+def test_a_cancelled_call_that_fails_says_how() -> None:
+    """Whether a call took effect, and its request id, is told by its error alone."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def call() -> None:
+        begun.set()
+        assert go_on.wait(10)
+        raise errors.StoreUnavailable("It may have taken effect: call again with request_id='r'.")
+
+    async def cancel() -> list[str]:
+        pool = new_pool()
+        task = asyncio.create_task(finished(pool, call))
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+        pool.shutdown()
+        return cancelled.value.__notes__
+
+    (note,) = asyncio.run(cancel())
+    assert "nothing was done" not in note
+    assert "request_id='r'" in note
+
+
 def test_a_close_that_is_cancelled_before_its_turn_is_done_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

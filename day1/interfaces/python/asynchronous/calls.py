@@ -88,6 +88,6 @@ async def finished(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
             with suppress(asyncio.CancelledError):  # it is raised below
                 await asyncio.wait([awaited_future])
         failure = awaited_future.exception()  # asked for, or asyncio would log that nobody did
-        outcome = "failed, so nothing was done" if failure else "was finished"
+        outcome = f"failed: {failure}" if failure else "was finished"
         exc.add_note(f"day1: the call had begun, and {outcome}.")
         raise
