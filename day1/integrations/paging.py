@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -40,30 +40,41 @@ def entries_at(
 
 
 def entries_in_pages(
-    read: Callable[[int, int], list[Row]], limit: int | None = None, offset: int = 0
+    read: Callable[[int, int], Mapping[str, Any]], limit: int | None = None, offset: int = 0
 ) -> Iterator[Row]:
-    """Yield the entries that are found; a page that is too large for one answer is halved.
+    """Yield the entries that are found, each once; a page too large for one answer is halved.
+
+    Others may write meanwhile. If entries went, the next page begins as many places earlier, so
+    that none is left out.
 
     Args:
-        read: calls `entry_find` with these `limit` and `offset`.
+        read: calls `entry_find` with these `limit` and `offset`, and returns its answer.
         limit: how many entries at most; None: all.
         offset: how many to leave out first.
 
     Raises:
         AnswerTooLarge: one entry alone is too large.
     """
-    page_limit, end = MOST_ENTRIES, None if limit is None else offset + limit
-    while end is None or offset < end:
-        if end is not None:
-            page_limit = min(page_limit, end - offset)
+    page_limit, first_offset, last_total = MOST_ENTRIES, offset, 0
+    read_ids: set[str] = set()
+    while limit is None or len(read_ids) < limit:
+        if limit is not None:
+            page_limit = min(page_limit, limit - len(read_ids))
         try:
-            page = read(page_limit, offset)
+            answer = read(page_limit, offset)
         except errors.AnswerTooLarge:
             if page_limit == 1:
                 raise
             page_limit //= 2
             continue
-        yield from page
+        gone_count, last_total = last_total - answer["total"], answer["total"]
+        if gone_count > 0 and offset > first_offset:
+            offset = max(first_offset, offset - gone_count)
+            continue
+        page: list[Row] = answer["entries"]
+        new_entries = [entry for entry in page if entry["id"] not in read_ids]
+        read_ids |= {entry["id"] for entry in new_entries}
+        yield from new_entries
         if len(page) < page_limit:
             return
         offset += page_limit

@@ -22,17 +22,37 @@ def test_pages_are_halved_until_they_fit(count: int, fitting: int) -> None:
         end = count if before is None else int(before)
         return fit(rows[0 if limit is None else max(0, end - limit) : end])
 
-    assert [*entries_in_pages(lambda limit, offset: fit(rows[offset : offset + limit]))] == rows
+    def found(limit: int, offset: int) -> dict[str, Any]:
+        return {"entries": fit(rows[offset : offset + limit]), "total": count}
+
+    assert [*entries_in_pages(found)] == rows
     assert entries_at(fit, rows) == rows
     assert newest_messages(listed) == rows
     for limit in (1, 2, 7, 601):
         assert newest_messages(listed, limit) == rows[-limit:]
-        page = entries_in_pages(lambda limit, offset: fit(rows[offset : offset + limit]), limit, 3)
-        assert [*page] == rows[3 : 3 + limit]
+        assert [*entries_in_pages(found, limit, 3)] == rows[3 : 3 + limit]
+
+
+@pytest.mark.parametrize("limit", [None, 2_400])
+def test_entries_that_others_add_and_remove_between_pages_hide_no_other_entry(
+    limit: int | None,
+) -> None:
+    rows = [{"id": str(number)} for number in range(2_500)]
+
+    def found(limit: int, offset: int) -> dict[str, Any]:
+        answer = {"entries": rows[offset : offset + limit], "total": len(rows)}
+        if offset == 0:
+            del rows[10:20]
+        elif offset < 2_000:
+            rows.insert(0, {"id": f"added at {offset}"})
+        return answer
+
+    entries = [entry["id"] for entry in entries_in_pages(found, limit)]
+    assert entries == [str(number) for number in range(limit or 2_500)]
 
 
 def test_one_value_that_is_too_large_is_refused() -> None:
-    def refuse(*_: Any, **__: Any) -> list[dict[str, Any]]:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise errors.AnswerTooLarge("The value is too large.")
 
     with pytest.raises(errors.AnswerTooLarge):

@@ -54,12 +54,10 @@ class Entries:
         return entry_by_key
 
     def each(self) -> Iterator[Entry]:
-        """Yield all entries, a page at a time; a change meanwhile may show an entry twice."""
+        """Yield all entries, a page at a time."""
 
-        def read(limit: int, offset: int) -> list[Entry]:
-            answer = self._call("entry_find", under=self._space, limit=limit, offset=offset)
-            entries: list[Entry] = answer["entries"]
-            return entries
+        def read(limit: int, offset: int) -> dict[str, Any]:
+            return self._call("entry_find", under=self._space, limit=limit, offset=offset)
 
         return (entry for entry in entries_in_pages(read) if entry["labels"] == self._space)
 

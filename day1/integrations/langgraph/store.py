@@ -361,10 +361,8 @@ class Day1Store(BaseStore):
         elif any(vector):  # else it has no direction, and nothing is nearer than another
             arguments["vector"] = vector
 
-        def read(limit: int, offset: int) -> list[dict[str, Any]]:
-            answer = self._call(on, "entry_find", limit=limit, offset=offset, **arguments)
-            entries: list[dict[str, Any]] = answer["entries"]
-            return entries
+        def read(limit: int, offset: int) -> dict[str, Any]:
+            return self._call(on, "entry_find", limit=limit, offset=offset, **arguments)
 
         return [*entries_in_pages(read, op.limit, op.offset)]
 

@@ -186,15 +186,12 @@ class Log:
     def _entries(self, on: day1.Branch, where: dict[str, Any] | None) -> list[dict[str, Any]]:
         """Read the entries of all records, the newest first."""
 
-        def read(limit: int, offset: int) -> list[dict[str, Any]]:
-            answer = self._call(
+        def read(limit: int, offset: int) -> dict[str, Any]:
+            return self._call(
                 on, "entry_find", under=self._space, where=where, limit=limit, offset=offset
             )
-            entries: list[dict[str, Any]] = answer["entries"]
-            return entries
 
-        entry_by_id = {entry["id"]: entry for entry in entries_in_pages(read)}
-        return [*entry_by_id.values()]
+        return [*entries_in_pages(read)]
 
     def _place(self, conversation_id: str) -> dict[str, Any]:
         return {"key": conversation_id, "space": self._space}
