@@ -45,6 +45,7 @@ from day1.integrations.langgraph.operations import (
 from day1.integrations.langgraph.runs import Parallel, merge_tasks, task_branch
 from day1.integrations.paging import entries_at, entries_in_pages
 from day1.integrations.queries import query_of
+from day1.integrations.waiting import finished
 from day1.types import RowBlame
 
 
@@ -119,14 +120,15 @@ class Day1Store(BaseStore):
         )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations in a worker thread: see `batch`.
+        """Run operations in a worker thread: see `batch`. A cancelled write is finished first.
 
         Args:
             ops: the operations.
         """
         operations, embedding = validated(ops), self._embedding
         vectors = Vectors() if embedding is None else await embedding.avectors(operations)
-        return await asyncio.to_thread(self._run, operations, vectors)
+        writes = any(isinstance(op, PutOp) for op in operations)
+        return await (finished if writes else asyncio.to_thread)(self._run, operations, vectors)
 
     def _run(self, operations: Sequence[Op], vectors: Vectors) -> list[Result]:
         branch = self._on_branch()
