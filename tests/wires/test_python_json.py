@@ -85,6 +85,14 @@ def test_the_error_of_an_argument_is_that_of_a_folder(
         assert refused(memory) == refused(local)
 
 
+@pytest.mark.parametrize("loop_id", [".", "..", "./.", "a/b"])
+def test_an_argument_in_a_path_leads_to_no_other_operation(
+    memory: day1.Memory, loop_id: str
+) -> None:
+    with pytest.raises((errors.NotFound, errors.InvalidRequest), match=r"loop"):
+        memory.call("compose.loops_get", loopId=loop_id)
+
+
 def test_labels_may_be_a_tuple_inside_of_a_list(memory: day1.Memory) -> None:
     memory.call("entry_put", entries=[{"key": "a", "space": ("app", "x"), "value": {"n": 1}}])
     assert memory.get("a", space=("app", "x")) is not None

@@ -45,6 +45,8 @@ _HEADER_BY_ARGUMENT: Final = {
 """Argument -> the header that carries it, in the order in which they are checked."""
 _FAILED: Final = 400
 _REDIRECTED: Final = 300
+_NO_NAME: Final = frozenset({"", ".", ".."})
+"""Parts of a path that name nothing: clients and servers leave them out."""
 _OF_PROXIES: Final = frozenset({502, 503, 504})
 """Statuses by which a proxy says that the server behind it did not answer."""
 
@@ -268,13 +270,18 @@ def _headers(who: Who) -> dict[bytes, bytes]:
 
 
 def _request(tool: Tool, route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Build the request of a route: its path, query and body."""
+    """Build the request of a route: its path, query and body.
+
+    Raises:
+        InvalidRequest: an argument cannot be a part of the path.
+    """
     remaining_arguments = dict(arguments)
     path = route.path
     for parameter, argument in route.in_path.items():
-        path = path.replace(
-            f"{{{parameter}}}", quote(str(remaining_arguments.pop(argument, "")), safe="")
-        )
+        value = str(remaining_arguments.pop(argument, ""))
+        if value in _NO_NAME or "/" in value:  # it would lead to another operation
+            raise unfit(argument, "must not be empty, `.` or `..`, nor have a `/`, over HTTP")
+        path = path.replace(f"{{{parameter}}}", quote(value, safe=""))
     request: dict[str, Any] = {
         "method": route.method,
         "url": tool.toolset.namespace.prefix + path,
