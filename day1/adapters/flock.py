@@ -208,13 +208,14 @@ def is_free(path: Path) -> bool:
     Raises:
         OSError: the file cannot be made, opened or locked.
     """
-    lock_handle = LockHandle(path)
+    lock_handle = _opened(path)
     try:
         fcntl.flock(lock_handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
+        fcntl.flock(lock_handle, fcntl.LOCK_UN)  # a process forked now has the file open, too
     except BlockingIOError:
         return False
     finally:
-        lock_handle.close()
+        os.close(lock_handle)
     return True
 
 
