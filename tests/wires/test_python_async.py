@@ -201,6 +201,20 @@ def test_a_close_that_is_cancelled_before_its_turn_is_done_by_the_next(
     assert len(closings) == 1
 
 
+def test_a_memory_that_another_event_loop_closes_meanwhile_is_closed(tmp_path: Path) -> None:
+    """The other loop closes after this one has looked whether the memory is open."""
+
+    async def use() -> None:
+        memory = await day1.aconnect(tmp_path / "store", settings=QUIET)
+        memory._calls._calls.close()
+        memory._calls._pool.shutdown()
+        with pytest.raises(errors.HandleClosed):
+            await memory.log()
+        await memory.close()
+
+    asyncio.run(use())
+
+
 def test_a_forked_process_is_told_so(tmp_path: Path) -> None:
     async def ask() -> str:
         async with await day1.aconnect(tmp_path / "store", settings=QUIET) as memory:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from day1.errors import HandleClosed
 from day1.interfaces.python.calls import Calls, Who
 from day1.interfaces.python.lifetime import closed, refuse_fork
 
@@ -54,7 +55,8 @@ class AsyncCalls:
         if os.getpid() != self._process or self._ended:
             return
         self._closed = True
-        await finished(self._pool, self._calls.close)
+        with suppress(HandleClosed):  # a task of another event loop has closed it meanwhile
+            await finished(self._pool, self._calls.close)
         self._ended = True
         self._pool.shutdown(wait=False)
 
@@ -75,8 +77,12 @@ async def finished(pool: ThreadPoolExecutor, call: Callable[[], T]) -> T:
 
     Raises:
         CancelledError: the task was cancelled; a note says which of both it is.
+        HandleClosed: the pool takes no calls, since its handle was closed.
     """
-    call_future = pool.submit(call)
+    try:
+        call_future = pool.submit(call)
+    except RuntimeError as exc:
+        raise closed() from exc
     awaited_future = asyncio.wrap_future(call_future)
     try:
         return await asyncio.shield(awaited_future)
