@@ -319,6 +319,15 @@ def test_a_long_review_comes_in_pages_and_keeps_the_one_that_is_decided_on(
     assert decided.address.partition("#")[0].endswith("?offset=50")
     assert "1 decision, 0 to go" in decided.text
     browser.send(form, take="ours", offset="9" * 5_000)
+    assert "Nothing further than 60" in browser.get(f"{here}?offset=100").text
+
+
+def test_a_review_of_a_branch_that_is_gone_offers_no_merge(review: Reviewed) -> None:
+    assert f"{review.path}/merge" in review.browser.get(review.path).links
+    review.browser.server.ok("memory_branch_delete", branch_name=review.source, force=True)
+    page = review.browser.get(review.path)
+    assert "a branch that is gone" in page.text
+    assert f"{review.path}/merge" not in page.links
 
 
 def test_what_is_protected_says_what_is_missing(review: Reviewed) -> None:
