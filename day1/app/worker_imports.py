@@ -5,9 +5,7 @@ common with the others.
 """
 
 import gc
-import signal
 
-from day1.app.worker import BLOCKED
+import day1.app.worker  # noqa: F401 - for its effect
 
-signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
 gc.freeze()  # a worker's garbage collection would copy this memory

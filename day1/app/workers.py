@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from day1.app.http import open_to_serve, sole_server
-from day1.app.starting_worker import WorkerStart
+from day1.app.starting_worker import BLOCKED, WorkerStart
 from day1.errors import Refused
 from day1.interfaces.http.serving import address_of, listen
 from day1.interfaces.http.supervising import StartMethod, Supervisor
@@ -63,7 +64,12 @@ def start_method() -> StartMethod:
     if CAN_FORK:
         forkserver.set_forkserver_preload(["day1.app.worker_imports"])
         try:
-            forkserver.ensure_running()
+            resource_tracker.ensure_running()  # now, since it unblocks signals
+            former_signals = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+            try:
+                forkserver.ensure_running()  # the process inherits what is blocked
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, former_signals)
         except OSError as exc:  # such as a temporary folder that is full, or has a long name
             log.warning("workers start by themselves, which takes longer: %s", exc.strerror)
         else:
