@@ -145,6 +145,11 @@ def children(pid: int | str = "self") -> list[int]:
     return [int(pid) for pid in " ".join(lists).split()]
 
 
+def descendants(pid: int) -> list[int]:
+    """The process ids of a process's children, of their children, and so on."""
+    return [process for child in children(pid) for process in (child, *descendants(child))]
+
+
 def proportional_memory(pid: int) -> int:
     """Bytes of memory that are this process's own share."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():

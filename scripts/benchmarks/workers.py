@@ -14,7 +14,7 @@ import anyio
 from benchmarks.bench import Bench
 from benchmarks.load import READERS, WRITERS, post, run_load
 from benchmarks.report import Row, milliseconds
-from benchmarks.wire import children, day1_over_http, idle_seconds, processor_seconds
+from benchmarks.wire import day1_over_http, descendants, idle_seconds, processor_seconds
 
 _CLIENTS = READERS + WRITERS
 _TURNS = 3
@@ -80,7 +80,7 @@ async def _round(bench: Bench, folder: Path, workers: int, turn: int) -> _Round:
             (name, "write" if number < WRITERS else "read") for number, name in enumerate(names)
         ]
         await run_load(day1, bench.sizes.seconds / 2, clients)  # each worker loads its model
-        pids = [pid, *children(pid)]
+        pids = [pid, *descendants(pid)]  # workers are forked from a child
         before = [processor_seconds(each) for each in pids]
         started, own, idle = time.perf_counter(), time.process_time(), idle_seconds()
         load = await run_load(day1, bench.sizes.seconds, clients)
