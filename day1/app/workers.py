@@ -62,7 +62,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
 def start_method() -> StartMethod:
     """Start the process from which workers are forked; `spawn` where that is not possible."""
     if CAN_FORK:
-        forkserver.set_forkserver_preload(["day1.app.worker_imports"])
+        forkserver.set_forkserver_preload(["day1.app.worker"])
         try:
             resource_tracker.ensure_running()  # now, since it unblocks signals
             former_signals = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
