@@ -5,20 +5,14 @@ So it imports nothing that takes long: the supervisor counts a worker that does 
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from day1.settings import Settings
-
-
-BLOCKED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-"""Signals, often sent to all processes of a server, that do not end the process that forks its
-workers: it must report how these end. A worker gets them as soon as it unblocks them."""
 
 
 @dataclass(frozen=True, slots=True)

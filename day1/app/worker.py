@@ -28,7 +28,6 @@ from day1.adapters.shared_counters import SharedCounters, SharedMoment
 from day1.app import garbage
 from day1.app.background import WorkerShare, background
 from day1.app.http import open_to_serve
-from day1.app.starting_worker import BLOCKED
 from day1.errors import Day1Error, StoreBusy, StoreUnavailable
 from day1.interfaces.http.app import Served, build_app
 from day1.interfaces.http.probes import share_counts
@@ -46,6 +45,9 @@ log = logging.getLogger(__name__)
 
 _LOCKS_OF_NUMBERS: Final[list[LockHandle]] = []
 """The lock of this worker's number, which is held until the process ends."""
+BLOCKED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+"""Signals, often sent to all processes of a server, that do not end the process that forks its
+workers: it must report how these end. A worker gets them as soon as it unblocks them."""
 _TRY_AGAIN: Final = os.EX_TEMPFAIL
 """The exit code of a worker that cannot start now: the supervisor starts another one."""
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from day1.app.http import open_to_serve, sole_server
-from day1.app.starting_worker import BLOCKED, WorkerStart
+from day1.app.starting_worker import WorkerStart
+from day1.app.worker import BLOCKED
 from day1.errors import Refused
 from day1.interfaces.http.serving import address_of, listen
 from day1.interfaces.http.supervising import StartMethod, Supervisor
