@@ -39,7 +39,13 @@ def raise_meaning(exc: Exception, meaning: Translate) -> None:
     """Raise the error of day1 for a driver's error; return for any other error.
 
     The driver's text may quote SQL or values, so it stays in the exception chain only.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came while SQLAlchemy ended a transaction. It asserts then that
+            the transaction has ended, so that only the context of its error is the interrupt.
     """
+    if isinstance(exc, AssertionError) and isinstance(exc.__context__, KeyboardInterrupt):
+        raise exc.__context__
     if isinstance(exc, IntegrityError):
         raise Conflict("A row with this id exists already.") from exc
     if isinstance(exc, NoFreeConnection):

@@ -3,7 +3,11 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+
+import pytest
+from sqlalchemy.engine.base import RootTransaction
 
 import day1
 
@@ -68,3 +72,23 @@ def test_after_interrupts_this_process_and_others_write(tmp_path: Path) -> None:
                 assert memory.set("key", {"n": 1}).added == 1
         finally:
             process.kill()
+
+
+def test_an_interrupt_while_a_transaction_ends_is_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = RootTransaction._do_close
+
+    def interrupt(transaction: RootTransaction) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return end(transaction)
+        monkeypatch.setattr(RootTransaction, "_do_close", end)
+        raise KeyboardInterrupt
+
+    with day1.connect(tmp_path / "store", settings={"embedder": {"kind": "none"}}) as memory:
+        memory.set("key", {"n": 1})
+        monkeypatch.setattr(RootTransaction, "_do_close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            memory.set("key", {"n": 2})
+        assert RootTransaction._do_close is end
+        assert memory.set("key", {"n": 3}).changed == 1
