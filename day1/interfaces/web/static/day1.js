@@ -19,6 +19,11 @@ function tell(what) {
   notice.hidden = false;
 }
 
+/* A notice that is there stays: it may say why a decision was refused. */
+function hint(what) {
+  if (document.getElementById("moved").hidden) tell(what);
+}
+
 async function refresh() {
   const fresh = await fetched(location.href);
   for (const part of document.querySelectorAll("[data-live]")) {
@@ -33,7 +38,7 @@ async function compare() {
   if (star()) return refresh();
   const here = document.querySelector("#moved a").href;  // the page may answer a form
   const tip = (await fetched(here)).getElementById("main")?.dataset.tip;
-  if (tip !== undefined && tip !== main().dataset.tip) tell("This has moved on.");
+  if (tip !== undefined && tip !== main().dataset.tip) hint("This has moved on.");
 }
 
 let timer = 0;
@@ -43,7 +48,7 @@ function moved(event) {
     clearTimeout(timer);
     timer = setTimeout(refresh, 300);
   } else if (watched().includes(branch)) {
-    tell(`${branch} has moved.`);
+    hint(`${branch} has moved.`);
   }
 }
 
