@@ -45,8 +45,7 @@ def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
         pids = server.all_ready()
         folder = server.shared_folder(pids[0])
         server.process.kill()
-        for pid in pids:
-            until(lambda pid=pid: not is_alive(pid), "the end of a worker", WAIT_S)  # type: ignore[misc]
+        until(lambda: not any(map(is_alive, pids)), "the end of the workers", WAIT_S)
         assert not folder.exists()
         port = int(server.address.rpartition(":")[2])
     with HttpServer(tmp_path / "store", port=port) as again:
@@ -58,8 +57,7 @@ def test_workers_are_replaced_when_the_process_that_forked_them_is_killed(tmp_pa
     with WorkerServer(tmp_path / "store") as server:
         before = server.all_ready()
         os.kill(fork_server(server.supervisor) or 0, signal.SIGKILL)
-        for pid in before:
-            until(lambda pid=pid: not is_alive(pid), "the end of a worker", WAIT_S)  # type: ignore[misc]
+        until(lambda: not any(map(is_alive, before)), "the end of the workers", WAIT_S)
         assert set(server.all_ready()).isdisjoint(before)
 
 
