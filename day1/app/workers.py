@@ -43,9 +43,9 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
         Day1Error: as `day1.app.http.run`; also if a worker cannot be started later.
     """
     to_stderr(settings.log_level)
-    method = start_method()  # the fork server imports day1 while the store is opened here
     with ExitStack() as held:
         socket = held.enter_context(listen(settings.http))
+        method = start_method()  # the fork server imports day1 while the store is opened here
         store, _ = open_to_serve(settings, create=True)
         try:
             held.enter_context(sole_server(store, address_of(socket)))
