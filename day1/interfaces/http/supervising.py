@@ -28,8 +28,6 @@ _CLOSING_S: Final = 10.0
 """Seconds that a worker may take to close the store, after the time for running calls."""
 _HUNG_S: Final = 60.0
 """Seconds without an answer after which a worker counts as hung: it may take long to start."""
-
-
 _UNKNOWN: Final = 255
 """The exit code of a worker if the process was killed from which workers are forked."""
 
@@ -59,7 +57,8 @@ class Supervisor(Multiprocess):
             ready: gets the address once, when all workers take calls.
             method: how the workers start.
         """
-        _subprocess.spawn = get_context(method)  # type: ignore[assignment]  # it has no setting
+        # uvicorn has no setting for it, and names the type of its own choice.
+        _subprocess.spawn = get_context(method)  # type: ignore[assignment]
         super().__init__(config_of(make_app, settings, workers=settings.workers), [bound])
         self._ready: Callable[[str], None] | None = ready
         self._limit_s = settings.grace_s + _CLOSING_S
@@ -82,6 +81,7 @@ class Supervisor(Multiprocess):
                 continue
             process.kill()
             process.join()
+            # Then it may still run, and `kill` does nothing.
             if process.exitcode == _UNKNOWN and process.pid is not None:
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
