@@ -273,33 +273,45 @@ class DoltStore(SqlStore):
     def check(self) -> list[str]:
         problems = []
         for branch in self.history.branches():
-            if self._is_foreign(branch):
-                problems.append(
+            try:
+                problem = self._problem_of(branch)
+            except NotAStore:  # only then: the log of every branch is long
+                if not self._is_foreign(branch):
+                    raise
+                problem = (
                     f"another program made the branch {branch}, which has no tables of day1: it is "
                     f"removed by CALL DOLT_BRANCH('-D', '{branch}')"
                 )
-                continue
-            with self._connections.on_branch(branch) as connection:
-                for table in TABLES.values():
-                    connection.execute(table.select().with_only_columns(table.c.id)).all()
-                merge_query = "SELECT is_merging FROM dolt_merge_status"
-                if connection.exec_driver_sql(merge_query).scalar():
-                    problems.append(
-                        f"{branch} has an open merge that is not day1's: end it with "
-                        "CALL DOLT_MERGE('--abort')"
-                    )
-                    continue
-                state = self._begin(connection, branch).rows(CLEAR)
-                try:
-                    pending_rows(connection, self._dialect, state)
-                except IntegrityBroken:
-                    problems.append(
-                        f"another program changed rows of {branch}, or committed beside them, so "
-                        "day1 can commit nothing there: keep the rows with "
-                        f"USE `{self._server.database}/{branch}`; "
-                        "CALL DOLT_COMMIT('-A', '-m', 'keep rows')"
-                    )
+            if problem is not None:
+                problems.append(problem)
         return problems
+
+    def _problem_of(self, branch: str) -> str | None:
+        """Read the tables of a branch, and say why day1 can commit nothing there; None if it can.
+
+        Raises:
+            NotAStore: the branch has no tables of day1.
+        """
+        with self._connections.on_branch(branch) as connection:
+            for table in TABLES.values():
+                connection.execute(table.select().with_only_columns(table.c.id)).all()
+            merge_query = "SELECT is_merging FROM dolt_merge_status"
+            if connection.exec_driver_sql(merge_query).scalar():
+                return (
+                    f"{branch} has an open merge that is not day1's: end it with "
+                    "CALL DOLT_MERGE('--abort')"
+                )
+            state = self._begin(connection, branch).rows(CLEAR)
+            try:
+                pending_rows(connection, self._dialect, state)
+            except IntegrityBroken:
+                return (
+                    f"another program changed rows of {branch}, or committed beside them, so "
+                    "day1 can commit nothing there: keep the rows with "
+                    f"USE `{self._server.database}/{branch}`; "
+                    "CALL DOLT_COMMIT('-A', '-m', 'keep rows')"
+                )
+        return None
 
 
 def _no_store(where: str) -> NotAStore:
