@@ -6,6 +6,7 @@ Written as plain ASGI, so that streams pass through untouched.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -104,7 +105,7 @@ class Buckets:
         tokens_left, counted_at = numbers or (token_limit, now)
         tokens_left = min(token_limit, tokens_left + (now - counted_at) * self._rate)
         if tokens_left < 1:
-            wait_s = round((1 - tokens_left) / self._rate, 3)
+            wait_s = math.ceil((1 - tokens_left) / self._rate * 1_000) / 1_000  # never too short
             raise TooManyRequests(
                 "This token sends too many requests: wait, then go on.", retry_after=wait_s
             )
