@@ -15,7 +15,7 @@ from day1.app.open import open_store
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.open_store import OpenStore
-from day1.settings import EmbedderSettings, SearchSettings, Settings
+from day1.settings import EmbedderSettings, HttpSettings, SearchSettings, Settings
 from day1.toolsets import TOOLSETS
 from tests.engine import store_settings
 
@@ -40,6 +40,7 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
             home=folder,
             embedder=EmbedderSettings(kind="none"),
             search=SearchSettings(chroma=False),
+            http=HttpSettings(rate=0),  # all tests of a module call as one caller
             store=store_settings(folder, wait_s=wait_s),
         ),
         create=create,
