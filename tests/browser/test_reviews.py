@@ -1,5 +1,7 @@
 """A whole review in a browser: by mouse, by keyboard alone, and without script."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, Request, Response, expect
 
@@ -183,6 +185,21 @@ def test_an_edit_stays_while_others_are_decided_and_the_server_fails(
     decided(page, scene.bread, "row", "as edited")
     assert [line for line in visit.complaints if "502" not in line] == []
     visit.complaints.clear()
+
+
+def test_what_is_typed_stays_when_its_writer_is_signed_out(
+    scene: Scene, visiting: Visiting
+) -> None:
+    page = opened(scene, visiting())
+    edit = page.locator(point(scene.bread, "row"))
+    edit.get_by_text("Edit", exact=False).first.click()
+    edit.get_by_label("fact_text").fill("Bread of an hour.")
+    page.context.clear_cookies()
+    edit.get_by_role("button", name="Keep this").click()
+    expect(page.get_by_role("status")).to_contain_text("You are signed out")
+    expect(edit.get_by_label("fact_text")).to_have_value("Bread of an hour.")
+    page.reload()
+    expect(page).to_have_url(re.compile("/review/login"))
 
 
 def test_a_refused_decision_is_said_where_it_was_made(scene: Scene, visiting: Visiting) -> None:

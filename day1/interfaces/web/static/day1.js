@@ -2,10 +2,14 @@
 /* The pages work without this. It keeps the place of a review while deciding, and tells when what
    is shown has moved on. */
 const main = () => document.getElementById("main");
+const SIGNED_OUT = "You are signed out. Copy what you typed, then reload the page to sign in.";
 
 async function fetched(url, options) {
   const answer = await fetch(url, { credentials: "same-origin", ...options });
-  if (new URL(answer.url).pathname === "/review/login") location.reload();
+  if (new URL(answer.url).pathname === "/review/login") {
+    if (document.querySelector(".edit[open]")) throw new Error(SIGNED_OUT);
+    location.reload();
+  }
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
@@ -85,16 +89,16 @@ document.addEventListener("submit", (event) => {
 });
 
 async function send(form, take, body) {
-  let fresh;
+  let fresh = null;
+  let problem = "The server did not answer; what it kept shows when you reload.";
   try {
     fresh = (await fetched(form.action, { method: "POST", body })).getElementById("main");
-  } catch {
-    fresh = null;
+    if (fresh) problem = fresh.querySelector("[role=alert]")?.textContent;
+  } catch (error) {
+    if (error.message === SIGNED_OUT) problem = SIGNED_OUT;
   }
-  const problem = fresh?.querySelector("[role=alert]")?.textContent;
   document.getElementById("moved").hidden = true;
   if (problem) tell(problem);
-  else if (!fresh) tell("The server did not answer; what it kept shows when you reload.");
   if (!fresh?.querySelector(".summary")) return;
   const edits = points().filter((one) => one.id !== form.id && one.querySelector(".edit[open]"));
   main().replaceWith(document.adoptNode(fresh));
