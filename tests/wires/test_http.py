@@ -63,6 +63,19 @@ def test_rest_takes_a_request_id_as_http_clients_name_it(server: HttpServer) -> 
     assert server.ask("POST", "/api/v1/memory_branch_list", **read).status == 200
 
 
+def test_a_request_id_in_any_script_is_one_in_the_header_and_in_the_body(
+    server: HttpServer,
+) -> None:
+    said = {"fact_text": "Said in any script."}
+    header = {"Idempotency-Key": "Schlüssel-1".encode()}
+    first = server.ask("POST", "/api/v1/memory_write_fact", json=said, headers=header)
+    again = server.ok("memory_write_fact", **said, request_id="Schlüssel-1")
+    assert again["id"] == first.body["id"]
+    other = {**said, "fact_text": "Said otherwise."}
+    refused = server.post("memory_write_fact", **other, request_id="Schlüssel-1")
+    assert (refused.status, refused.code) == (409, "request_reused")
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments", "status", "code"),
     [

@@ -57,9 +57,7 @@ class Callers:
 
         def name_in_request(key: str) -> str | None:
             header = f"day1-{key.replace('_', '-')}"
-            return said_in(meta, key) or named(
-                _text(request.headers.get(header)), f"The header {header}"
-            )
+            return said_in(meta, key) or named(header_text(request, header), f"The header {header}")
 
         client = name_in_request("client")
         caller = Caller(
@@ -92,8 +90,9 @@ class Callers:
         return LedgerHead(self.store.repo, f"{access.token_id or 'open'}/{client or ''}")
 
 
-def _text(header: str | None) -> str | None:
-    """Decode a header as UTF-8: names may be in any script."""
+def header_text(request: HTTPConnection, name: str) -> str | None:
+    """Read a header as UTF-8, since names may be in any script, or else as Latin-1."""
+    header = request.headers.get(name)
     try:
         return None if header is None else header.encode("latin-1").decode()
     except UnicodeDecodeError:

@@ -23,7 +23,7 @@ from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.http.answers import answered
-from day1.interfaces.http.callers import Callers
+from day1.interfaces.http.callers import Callers, header_text
 from day1.interfaces.http.failures import failure, fault, route_of
 from day1.interfaces.http.openapi import openapi, takes_body
 
@@ -170,7 +170,7 @@ class _Call:
         error_shape = self.tool.toolset.errors
         try:
             arguments = self._arguments(request, await request.body())
-            request_id = request.headers.get(_IDEMPOTENCY)
+            request_id = header_text(request, _IDEMPOTENCY)
             if request_id is not None and self._takes_request_id:
                 arguments.setdefault("request_id", request_id)
             answer = await to_thread.run_sync(partial(self._run, request, arguments))
