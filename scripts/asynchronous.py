@@ -170,13 +170,13 @@ class _Module:
         yield start, end, f"async def {entering or method.name}"
 
     def _place(self, node: ast.AST) -> int:
-        line: int = node.lineno  # type: ignore[attr-defined]
-        column: int = node.col_offset  # type: ignore[attr-defined]
+        line: int = node.lineno  # type: ignore[attr-defined]  # an expression has a place
+        column: int = node.col_offset  # type: ignore[attr-defined]  # an expression has a place
         return self._lines[line - 1] + column
 
     def _end(self, node: ast.AST) -> int:
-        line: int = node.end_lineno  # type: ignore[attr-defined]
-        column: int = node.end_col_offset  # type: ignore[attr-defined]
+        line: int = node.end_lineno  # type: ignore[attr-defined]  # an expression has a place
+        column: int = node.end_col_offset  # type: ignore[attr-defined]  # an expression has a place
         return self._lines[line - 1] + column
 
 

@@ -118,7 +118,7 @@ class Bench:
     @property
     def embedder(self) -> Embedder | None:
         """What the stores of this run are embedded with."""
-        from day1.app.models import embedder  # noqa: PLC0415
+        from day1.app.models import embedder  # noqa: PLC0415 - only runs with a model load it
 
         if self.vectors == "fake":
             return FakeEmbedder()
@@ -186,7 +186,7 @@ class FakeEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors that hang on the first text only."""
-        import numpy as np  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415 - only runs with vectors load it
 
         seed = int.from_bytes(hashlib.sha256("".join(texts[:1]).encode()).digest()[:8], "big")
         vectors = np.random.default_rng(seed).standard_normal(

@@ -51,6 +51,6 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
             above, below = bench.few_by_turns(
                 count,
                 lambda n: runner.run(turn(ours, spoken(n))),  # noqa: B023 - called in this round
-                lambda n: runner.run(turn(theirs, spoken(n))),  # noqa: B023
+                lambda n: runner.run(turn(theirs, spoken(n))),  # noqa: B023 - called in this round
             )
             yield quotient(f"Agent Framework session, {name}", above, below, limit, _WHAT)

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import anyio
 
 from benchmarks import stores
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, FakeEmbedder
 from benchmarks.report import Row, milliseconds, quotient, skipped, stated
 from benchmarks.texts import facts, questions
 from benchmarks.timing import timed
@@ -166,8 +167,4 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
 
 def _fixed(bench: Bench, store: OpenStore) -> SearchEngine:
     """Ports whose questions cost nothing to embed, so that only the branches differ."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from benchmarks.bench import FakeEmbedder  # noqa: PLC0415
-
     return replace(store.search, embedder=FakeEmbedder() if bench.embedder else None)

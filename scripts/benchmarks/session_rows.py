@@ -52,7 +52,7 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
                 above, below = bench.few_by_turns(
                     count,
                     lambda n: runner.run(turn(ours, n)),  # noqa: B023 - called in this round
-                    lambda n: runner.run(turn(theirs, n)),  # noqa: B023
+                    lambda n: runner.run(turn(theirs, n)),  # noqa: B023 - called in this round
                 )
                 yield quotient(f"OpenAI Agents session, {name}", above, below, limit, _WHAT)
     finally:

@@ -39,7 +39,7 @@ def rows(bench: Bench) -> Iterator[Row]:
         branches = [MAIN, *(f"side-{number}" for number in range(sizes.repeats))]
         for name in branches[1:]:
             forking.create(repo, name, find(repo, MAIN), now())
-        repo.store.version = SCHEMA_VERSION  # type: ignore[attr-defined]
+        repo.store.version = SCHEMA_VERSION  # type: ignore[attr-defined]  # of the adapter, not of the port
         steps, readings = [], []
         for name in branches:
             with repo.store.reading(Ref(branch=name)) as reading:

@@ -198,7 +198,7 @@ def test_a_row_that_a_unit_of_additions_changed_is_found(store: DoltLiteStore) -
     foreign = text(f"UPDATE facts SET category = 'x' WHERE id = '{THEIRS}'")
     with store.adding("main") as work:
         work.add(OBSERVATION, [seen(1, work.now)])
-        work.connection.execute(foreign)  # type: ignore[attr-defined]
+        work.connection.execute(foreign)  # type: ignore[attr-defined]  # of the adapter, not of the port
     with pytest.raises(IntegrityBroken) as broken:
         change_one(store)
     assert broken.value.details["ids"] == [THEIRS]

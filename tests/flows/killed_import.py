@@ -20,7 +20,7 @@ def report(done: int, _total: int | None) -> None:
 
 def main() -> None:
     folder, form, file, unit_rows = sys.argv[1:]
-    importing.UNIT_ROWS = own_import.UNIT_ROWS = int(unit_rows)  # type: ignore[attr-defined,misc]
+    importing.UNIT_ROWS = own_import.UNIT_ROWS = int(unit_rows)  # type: ignore[attr-defined,misc]  # a constant
     memory = EngineMemory(Path(folder))
     if form == "graph":
         source = GraphSource(Path(file))

@@ -141,7 +141,7 @@ class Facts:
 
 
 def import_(store: OpenStore, action: Action) -> None:
-    importing.UNIT_ROWS = action["unit_rows"]  # type: ignore[misc]
+    importing.UNIT_ROWS = action["unit_rows"]  # type: ignore[misc]  # a constant
 
     def report(done: int, total: int | None) -> None:
         if done != total:  # the end is told twice
@@ -256,13 +256,13 @@ def opened(folder: Path) -> OpenStore:
     """The store as every command opens it; vectors are the fake embedder's."""
     embedder = EmbedderSettings(kind="none")
     store = open_store(Settings(home=folder, embedder=embedder), create=True)
-    store.search.index.vectors.point = store.repo.point  # type: ignore[attr-defined]
+    store.search.index.vectors.point = store.repo.point  # type: ignore[attr-defined]  # of the adapter, not of the port
     return store
 
 
 def main() -> None:
     folder, behind_s = Path(sys.argv[1]), int(sys.argv[2])
-    opening.now = lambda: now() - behind_s * SECOND  # type: ignore[attr-defined]
+    opening.now = lambda: now() - behind_s * SECOND  # type: ignore[attr-defined]  # imported there
     store = opened(folder)
     say({"done": None})
     for line in sys.stdin:

@@ -45,7 +45,7 @@ def test_a_request_reads_its_own_token_only(
 
     def counted(ledger: SqlLedger, kind: type, row: object) -> object:
         read.append(kind)
-        return plain(ledger, kind, row)  # type: ignore[arg-type]
+        return plain(ledger, kind, row)  # type: ignore[arg-type]  # any kind
 
     monkeypatch.setattr(SqlLedger, "_record", counted)
     store.repo.ledger.set_head("somebody's", "branch")

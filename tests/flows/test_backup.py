@@ -48,7 +48,7 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
     before, made = [], []
     for number in range(3):
         written = len(done)
-        until(lambda written=written: len(done) > written or failed, "another write")  # type: ignore[misc]
+        until(lambda written=written: len(done) > written or failed, "another write")  # type: ignore[misc]  # mypy knows no type of a lambda's default
         before.append(dict(done))
         made.append(backed_up(opened_store, tmp_path / f"{number}.tar.gz"))
     ended.set()

@@ -321,7 +321,7 @@ def kept(memory: day1.Memory) -> dict[str, str]:
             conversation = await store.load(record.conversation_id)
             assert conversation is not None
             parts = [part for message in conversation.messages for part in message.parts]
-            found[record.conversation_id] = "".join(str(part.content) for part in parts)  # type: ignore[union-attr]
+            found[record.conversation_id] = "".join(str(part.content) for part in parts)  # type: ignore[union-attr]  # every part here has content
         return found
 
     return asyncio.run(read())

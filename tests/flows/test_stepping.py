@@ -252,7 +252,7 @@ def test_a_store_that_stepped_in_part_is_copied_as_it_is(
         at_schema_one(source)
         team = RandomTeam(source)
         team.work(30, 3, 4)
-        source.repo.store.version = tables.SCHEMA_VERSION  # type: ignore[attr-defined]
+        source.repo.store.version = tables.SCHEMA_VERSION  # type: ignore[attr-defined]  # of the adapter, not of the port
         team.write(3, "main")
         team.change(team.branches[1])
         assert "schema" in {commit.op for commit in source.repo.history.log("main")}

@@ -12,8 +12,8 @@ from typing import Any
 reached = json.loads(sys.argv[1])
 sys.path.insert(0, sys.argv[2])
 
-from memory_client import AuthenticatedClient, models  # noqa: E402
-from memory_client.api.memory import context_assemble, loop, patterns_list, remember, turn_record  # noqa: E402
+from memory_client import AuthenticatedClient, models  # noqa: E402 - the path is set above
+from memory_client.api.memory import context_assemble, loop, patterns_list, remember, turn_record  # noqa: E402 - as above
 
 WHO = {"agent_wallet": "0xa1", "user_address": "ann", "thread_id": "tea"}
 

@@ -7,7 +7,7 @@ has what they are made of. What the server cannot do, Python does itself.
 import marshal
 import os
 import sys
-from _signal import (  # type: ignore[import-not-found]
+from _signal import (  # type: ignore[import-not-found]  # it has no stubs
     SIG_BLOCK,
     SIG_DFL,
     SIG_IGN,
@@ -30,7 +30,7 @@ if (
     os.execv(sys.executable, [sys.executable, *arguments])
 
 os.umask(mask := os.umask(0))
-here = os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this takes
+here = os.getcwd()  # noqa: PTH109 - pathlib takes longer to import than all of this takes
 ignores_interrupts = getsignal(SIGINT) == SIG_IGN
 asked = marshal.dumps((arguments, dict(os.environ), here, mask, ignores_interrupts))
 passed_on = {SIGHUP, SIGINT, SIGTERM}

@@ -2,8 +2,8 @@
 
 import re
 import re._compiler as compiler  # type: ignore[import-not-found]  # Python has no public ones
-import re._constants as op  # type: ignore[import-not-found]
-import re._parser as parser  # type: ignore[import-not-found]
+import re._constants as op  # type: ignore[import-not-found]  # it has no stubs
+import re._parser as parser  # type: ignore[import-not-found]  # it has no stubs
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 import re
 import re._constants as op  # type: ignore[import-not-found]  # Python has no public ones
-import re._parser as parser  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]  # it has no stubs
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path

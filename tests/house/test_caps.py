@@ -1,6 +1,7 @@
-"""Files, functions and packages stay small enough to be read: the caps of the project."""
+"""Files, functions and packages stay small enough to be read, and exceptions have reasons."""
 
 import ast
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -65,3 +66,15 @@ def test_no_package_of_services_or_model_has_more_than_12_modules() -> None:
         if Path(name).name != "__init__.py"
     )
     assert {package: n for package, n in modules.items() if n > MODULES} == {}
+
+
+def test_every_line_that_a_check_skips_says_why() -> None:
+    skipped = re.compile(r"# (?:noqa|type: ignore|pyright: ignore|pragma: no cover)\b.*")
+    reason = re.compile(r"noqa: [A-Z0-9, ]+ - \w|(?:ignore\[[^]]+\]|cover)  # \w")
+    without = [
+        f"{name}:{number}: {found[0]}"
+        for name, text in _files("day1", "tests", "scripts")
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := skipped.search(line)) and not reason.search(found[0])
+    ]
+    assert without == []

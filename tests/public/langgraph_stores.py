@@ -45,19 +45,19 @@ class AsyncInDay1(InDay1):
 
     @classmethod
     @asynccontextmanager
-    async def from_conn_string(cls, conn_string: str, **options: Any) -> AsyncIterator[Day1Store]:  # type: ignore[override]
+    async def from_conn_string(cls, conn_string: str, **options: Any) -> AsyncIterator[Day1Store]:  # type: ignore[override]  # asynchronous, as no method of Day1Store is
         yield cls(**options)
 
-    async def setup(self) -> None:  # type: ignore[override]
+    async def setup(self) -> None:  # type: ignore[override]  # as above
         """There is nothing to set up."""
 
-    async def sweep_ttl(self) -> int:  # type: ignore[override]
+    async def sweep_ttl(self) -> int:  # type: ignore[override]  # as above
         return super().sweep_ttl()
 
-    async def start_ttl_sweeper(self, *_: Any) -> Any:  # type: ignore[override]
+    async def start_ttl_sweeper(self, *_: Any) -> Any:  # type: ignore[override]  # as above
         return super().start_ttl_sweeper()
 
-    async def stop_ttl_sweeper(self, *_: Any) -> bool:  # type: ignore[override]
+    async def stop_ttl_sweeper(self, *_: Any) -> bool:  # type: ignore[override]  # as above
         return super().stop_ttl_sweeper()
 
 

@@ -358,7 +358,7 @@ class HoldingSuite:
     def test_a_fact_is_superseded_anew_once_its_successor_was_removed(self, memory: Memory) -> None:
         memory.add_fact("main", A, fact_text="a")
         memory.supersede("main", A, NEW, "new")
-        again = lambda: memory.supersede("main", A, "fact_other", "other")  # noqa: E731
+        again = lambda: memory.supersede("main", A, "fact_other", "other")  # noqa: E731 - one line that is called twice
         assert code_of(again) == "refused"
         memory.remove("main", NEW)
         again()

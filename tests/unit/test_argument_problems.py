@@ -51,7 +51,7 @@ class Nothing(BaseModel):
 
 def test_an_unknown_argument_of_a_call_without_arguments_is_told_so() -> None:
     with pytest.raises(ValidationError) as refused:
-        Nothing(slots=1)  # type: ignore[call-arg]
+        Nothing(slots=1)  # type: ignore[call-arg]  # wrong on purpose
     assert str(invalid("The arguments of a call", Nothing, refused.value)) == (
         "The arguments of a call are invalid: slots: unknown argument; this call takes none."
     )

@@ -219,7 +219,7 @@ def test_values_are_compared_as_numbers_or_without_case() -> None:
 
 def test_three_hundred_records_with_invented_fields() -> None:
     draw = random.Random(28)
-    word = lambda: "".join(draw.choices("bcdfglmnprtvz", k=6))  # noqa: E731
+    word = lambda: "".join(draw.choices("bcdfglmnprtvz", k=6))  # noqa: E731 - short, and used at once
     key, group, metric = word(), f"{word()} {word()}", word()
     groups = [word() for _ in range(5)]
     rows = [

@@ -170,7 +170,7 @@ def _pattern(make: Callable[[CommandLine], None]) -> CommandLine:
 
 def _text(stream: io.TextIOWrapper) -> str:
     stream.flush()
-    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]  # a BytesIO
 
 
 class Terminal:

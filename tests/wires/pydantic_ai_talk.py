@@ -31,7 +31,7 @@ def say(text: str) -> ModelMessage:
 
 
 def texts(messages: list[ModelMessage]) -> list[str]:
-    return [str(part.content) for message in messages for part in message.parts]  # type: ignore[union-attr]
+    return [str(part.content) for message in messages for part in message.parts]  # type: ignore[union-attr]  # every part here has content
 
 
 def answer(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:

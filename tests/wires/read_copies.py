@@ -39,7 +39,7 @@ def hidden_on(made: Copies, branch: str, *, spaces: tuple[str, ...] | None = Non
         for one in made.sources:
             row = reading.get(one.kind, [one.row_id]).get(one.row_id)
             edits = reading.find(EDIT, Query(equal={"row_id": one.row_id, "cell": WHOLE}))
-            over = row is not None and (row.get("expires_at") or 2**62) <= repo.clock()  # type: ignore[operator]
+            over = row is not None and (row.get("expires_at") or 2**62) <= repo.clock()  # type: ignore[operator]  # an instant or nothing
             away = (
                 row is not None and spaces is not None and row.get("space") not in {None, *spaces}
             )

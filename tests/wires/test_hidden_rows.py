@@ -230,7 +230,7 @@ def test_what_is_only_added_as_a_secret_leaves_the_index(told: Scene, by: str) -
     assert told.call("memory_search", query="dibbler", branch="side")["result"]
     assert told.call("memory_search", query="dibbler")["result"] == []
     if by == "another":  # which could not write to this machine's index
-        told.store.repo.store.withdraw = lambda *_: None  # type: ignore[attr-defined]
+        told.store.repo.store.withdraw = lambda *_: None  # type: ignore[attr-defined]  # of the adapter, not of the port
     told.call(
         "memory_write_observation", observation_type="error", summary=DIBBLER, sensitivity="secret"
     )

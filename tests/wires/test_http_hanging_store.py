@@ -39,7 +39,7 @@ def test_a_token_is_looked_up_beside_the_event_loop() -> None:
         cookie=lambda _: None,
         refused=lambda _, __: PlainTextResponse("refused", 401),
     )
-    app = AccessMiddleware(PlainTextResponse("in"), authenticator, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]
+    app = AccessMiddleware(PlainTextResponse("in"), authenticator, rules, Metrics(), lambda: 0)  # type: ignore[arg-type]  # stands for an Authenticator
 
     async def ask(path: str) -> int:
         scope: Scope = {

@@ -20,8 +20,8 @@ from tests.wires.mcp_session import environment
 TEN = [
     f"The {animal} is an animal that lives in the {place}."
     for animal, place in zip(
-        "fox owl bear wolf deer hare lynx boar stag crow".split(),  # noqa: SIM905
-        "wood barn cave hill park field rocks marsh glen tower".split(),  # noqa: SIM905
+        "fox owl bear wolf deer hare lynx boar stag crow".split(),  # noqa: SIM905 - words are read more easily so
+        "wood barn cave hill park field rocks marsh glen tower".split(),  # noqa: SIM905 - as above
         strict=True,
     )
 ]

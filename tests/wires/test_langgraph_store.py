@@ -176,7 +176,7 @@ def test_reads_of_a_batch_see_the_state_before_it_and_its_writes_are_one_commit(
         ]
     )
     assert results[1].value == {"n": 1}  # type: ignore[union-attr]  # it is an item
-    assert sorted(item.key for item in results[3]) == ["k", "old"]  # type: ignore[union-attr]
+    assert sorted(item.key for item in results[3]) == ["k", "old"]  # type: ignore[union-attr]  # a list of items
     assert results[6] is None
     assert {item.key: item.value["n"] for item in store.search(())} == {"k": 2, "new": 9}
     assert len(memory.log()) == before + 2  # the pending rows', and one for the batch
@@ -352,9 +352,9 @@ def test_what_langgraph_does_not_know_is_a_value_error(store: Day1Store) -> None
             store.put(ANN, "k", {"a": "b"}, index=index)
     store.put(ANN, "k", {"n": 1})
     with pytest.raises(ValueError, match="Unsupported match type"):
-        store.batch([ListNamespacesOp((MatchCondition("middle", ("a",)),))])  # type: ignore[arg-type]
+        store.batch([ListNamespacesOp((MatchCondition("middle", ("a",)),))])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ValueError, match="Unknown operation"):
-        store.batch([("nothing",)])  # type: ignore[list-item]
+        store.batch([("nothing",)])  # type: ignore[list-item]  # wrong on purpose
 
 
 @pytest.mark.parametrize("value", [{"n": float("nan")}, {"n": {1}}, {"n": b"x"}], ids=repr)

@@ -341,5 +341,5 @@ def test_a_thread_without_tasks_of_its_own_merges_nothing(memory: Any) -> None:
 
 def test_outside_of_a_run_there_is_no_task(memory: Any) -> None:
     with pytest.raises(errors.InvalidRequest, match="on"), Day1Store(memory).parallel():
-        pass  # pragma: no cover - the block is never entered
+        pass  # pragma: no cover  # the block is never entered
     assert [each.branch_name for each in memory.branches()] == ["main"]

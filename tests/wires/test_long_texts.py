@@ -43,7 +43,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     folder = tmp_path_factory.mktemp("long") / "store"
     with Session(folder, toolsets="core,review,browse") as session:
         task = session.ok("memory_task_create", name="keys", task_type="keys")
-        session.task = task["task_id"]  # type: ignore[attr-defined]
+        session.task = task["task_id"]  # type: ignore[attr-defined]  # a note for the tests
         for number in range(12):
             session.ok("memory_write_fact", fact_text=long_text(number), task_id=task["task_id"])
         session.ok("memory_log_message", role="user", content=long_text())
@@ -53,7 +53,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 def found_in(library: Session, tool: str, **more: Any) -> list[dict[str, Any]]:
     own = {
         "memory_time_travel": {"timestamp": "2999-01-01"},
-        "memory_search_task": {"task_id": library.task},  # type: ignore[attr-defined]
+        "memory_search_task": {"task_id": library.task},  # type: ignore[attr-defined]  # as above
     }
     answer = library.call(tool, {"query": QUESTION, **own.get(tool, {}), **more})
     assert not answer.is_error, answer.structured

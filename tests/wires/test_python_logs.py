@@ -65,7 +65,7 @@ def test_a_batch_that_is_repeated_takes_effect_once(memory: day1.Memory) -> None
     first = say(memory, "a", "b", request_id="one")
     say(memory, "c", after="b", request_id="two")
     assert say(memory, "a", "b", request_id="one", expect="none")["ids"] == first["ids"]
-    assert memory.get("talk", space=LOG).value == {"end": "c"}  # type: ignore[union-attr]
+    assert memory.get("talk", space=LOG).value == {"end": "c"}  # type: ignore[union-attr]  # it is there
     for _ in range(2):
         unsay(memory, "c", request_id="three")
     assert list(memory.conversations()) == []
@@ -78,7 +78,7 @@ def test_one_change_that_does_not_fit_leaves_nothing_of_the_batch(memory: day1.M
             say(memory, "new", "b", **wrong)
         with pytest.raises(errors.NotFound):
             chain(memory, "new")
-    assert memory.get("talk", space=LOG).value == {"end": "b"}  # type: ignore[union-attr]
+    assert memory.get("talk", space=LOG).value == {"end": "b"}  # type: ignore[union-attr]  # it is there
     with pytest.raises(errors.ValueTooLarge):
         memory.call("rows_apply", changes=[{
             "action": "say", "key": "k", "space": LOG, "messages": [

@@ -85,7 +85,7 @@ class MiniLm(Embedder):
 def _load(folder: Path, threads: int, weights: Weights) -> OnnxModel:
     try:
         # Half a second and 100 MB that a call without vectors need not pay.
-        from day1.adapters.embedders.onnx_model import OnnxModel  # noqa: PLC0415
+        from day1.adapters.embedders.onnx_model import OnnxModel  # noqa: PLC0415 - see above
     except ImportError as error:
         raise EmbedderUnavailable(
             f"The embedding model needs {error.name}, which cannot be imported: install day1 "

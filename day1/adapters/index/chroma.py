@@ -330,8 +330,8 @@ class Neighbours:
 
 def _client(folder: Path) -> Any:
     import chromadb  # noqa: PLC0415 - a second that only the owner pays
-    from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
-    from chromadb.config import Settings  # noqa: PLC0415
+    from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415 - as chromadb
+    from chromadb.config import Settings  # noqa: PLC0415 - as chromadb
 
     # Otherwise it also reads a `.env` in the current folder.
     settings = Settings(_env_file=None, anonymized_telemetry=False)

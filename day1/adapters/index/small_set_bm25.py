@@ -183,7 +183,7 @@ class SmallSetBm25:
         """Return the numbers of sampled texts; read again when a tenth of them came or went."""
         total_when_read, sampled_numbers = self._numbers.get(words, (0, []))
         if total > _MANY and abs(total - total_when_read) * 10 > total_when_read:
-            statement = f"SELECT id FROM {words}_docsize WHERE id % {_EACH} = 0 ORDER BY id"  # noqa: S608
+            statement = f"SELECT id FROM {words}_docsize WHERE id % {_EACH} = 0 ORDER BY id"  # noqa: S608 - a name of ours
             sampled_numbers = [number for (number,) in connection.execute(statement)]
             self._numbers[words] = total, sampled_numbers
         return sampled_numbers

@@ -284,7 +284,7 @@ def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:
         (text,),
     )
     # FTS5 keeps the words of deleted texts until its segments are merged.
-    connection.execute(f"INSERT INTO {words_table} ({words_table}) VALUES ('optimize')")  # noqa: S608
+    connection.execute(f"INSERT INTO {words_table} ({words_table}) VALUES ('optimize')")  # noqa: S608 - a name of ours
     connection.execute("DELETE FROM texts WHERE id = ?", (text,))
     connection.execute("DELETE FROM waiting WHERE text = ?", (text,))
     changed_edition(connection)

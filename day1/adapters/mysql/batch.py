@@ -101,7 +101,7 @@ def _raw(connection: Connection) -> Any:
 def cursor_class() -> type:
     """Make the class of cursors that send what waits; the driver may not be installed."""
     from pymysql import Error  # noqa: PLC0415 - as said
-    from pymysql.cursors import Cursor  # noqa: PLC0415
+    from pymysql.cursors import Cursor  # noqa: PLC0415 - as said
 
     class BatchCursor(Cursor):  # type: ignore[misc]  # the driver has no types
         """A cursor that sends the statements that wait before its own, and keeps its own result."""

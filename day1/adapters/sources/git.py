@@ -248,7 +248,7 @@ def _open(path: Path) -> "Repo":
         raise NotFound(f"There is no {path}.", path=str(path))
     try:
         # Importing it looks for the git program and costs 0.1 s.
-        from git import InvalidGitRepositoryError, Repo  # noqa: PLC0415
+        from git import InvalidGitRepositoryError, Repo  # noqa: PLC0415 - see above
     except ImportError as exc:
         raise Unsupported(
             "Importing a git history needs the `git` program, which was not found.",

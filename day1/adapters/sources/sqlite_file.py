@@ -67,7 +67,7 @@ class SqliteFile:
         empty_columns: dict[str, Json] = dict.fromkeys(optional)
         quoted_columns = ", ".join(f'"{column}"' for column in columns_to_read)
         # The names are constants of ours. A table without rowid is read in the order of its key.
-        for row in self._connection.execute(f'SELECT {quoted_columns} FROM "{table}"'):  # noqa: S608
+        for row in self._connection.execute(f'SELECT {quoted_columns} FROM "{table}"'):  # noqa: S608 - see above
             row_values = (_text(value) if isinstance(value, bytes) else value for value in row)
             yield empty_columns | dict(zip(columns_to_read, row_values, strict=True))
 

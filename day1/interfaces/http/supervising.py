@@ -58,7 +58,7 @@ class Supervisor(Multiprocess):
             method: how the workers start.
         """
         # uvicorn has no setting for it, and names the type of its own choice.
-        _subprocess.spawn = get_context(method)  # type: ignore[assignment]
+        _subprocess.spawn = get_context(method)  # type: ignore[assignment]  # see above
         super().__init__(config_of(make_app, settings, workers=settings.workers), [bound])
         self._ready: Callable[[str], None] | None = ready
         self._limit_s = settings.grace_s + _CLOSING_S

@@ -81,7 +81,7 @@ def agree(one: Row | None, other: Row | None, columns: Iterable[str]) -> bool:
     """Whether two rows have equal values in `columns`; None (no row) equals None only."""
     if one is None or other is None:
         return one is other
-    for column in columns:  # noqa: SIM110  # a merge asks this for each cell: `all` takes twice as long
+    for column in columns:  # noqa: SIM110 - a merge asks this for each cell: `all` takes twice as long
         if one[column] != other[column]:
             return False
     return True

@@ -330,7 +330,7 @@ def _named(text: str) -> Iterator[_Named]:
                 year = _number(_YEAR, piece)
                 if year:
                     yield year, None, None
-        elif len(piece) > 2 and (month := _MONTHS.get(piece.lower())):  # noqa: PLR2004
+        elif len(piece) > 2 and (month := _MONTHS.get(piece.lower())):  # noqa: PLR2004 - shorter words are no months
             date = _around_month(pieces, index, month)
             if date:
                 yield date

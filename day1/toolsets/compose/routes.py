@@ -18,7 +18,7 @@ def _queried(*names: str) -> dict[str, str]:
 
 
 def _post(path: str, operation: str, **binding: str) -> Route:
-    return Route("POST", path, 200, Binding(operation, **binding))  # type: ignore[arg-type]  # `only`
+    return Route("POST", path, 200, Binding(operation, **binding))  # type: ignore[arg-type]  # it has only `only`
 
 
 def _item(method: str, operation: str, **query: str) -> Route:

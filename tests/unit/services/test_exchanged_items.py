@@ -104,7 +104,7 @@ def test_any_items_come_back_byte_for_byte(items: Sequence[Any]) -> None:
         if is_found:
             found = (ids[-1],)
             seat = seat_of(call(bench))
-            change_mind(bench.repo, seat, lambda m, f=found: m.found(f, bench.now), bench.now)  # type: ignore[misc]
+            change_mind(bench.repo, seat, lambda m, f=found: m.found(f, bench.now), bench.now)  # type: ignore[misc]  # mypy knows no type of a lambda's default
     lines = text(bench)
     there = Bench()
     there.now = bench.now
@@ -122,7 +122,7 @@ def test_an_export_has_what_the_caller_sees_and_nothing_hidden(bench: Bench) -> 
     with bench.store.changing(MAIN) as work:
         work.change(FACT, secret, {"sensitivity": "secret"})
         work.change(FACT, redacted, {"content_hash": REDACTED_HASH})
-        work.commit(SimpleNamespace(op="change", line="hide", id=None, meta={}))  # type: ignore[arg-type]
+        work.commit(SimpleNamespace(op="change", line="hide", id=None, meta={}))  # type: ignore[arg-type]  # stands for an intent
     assert [line["content"] for line in exported(bench)] == ["Herons fish.", "Storks nest."]
     assert [line["content"] for line in exported(bench, "project:x")] == ["Herons fish."]
 
@@ -182,7 +182,7 @@ def test_a_foreign_file_gets_ids_of_its_words_and_its_links(bench: Bench) -> Non
 def test_a_link_alone_is_new(bench: Bench) -> None:
     lines = [{"id": "1", "content": "Herons fish."}, {"id": "2", "content": "Storks nest."}]
     bring(bench, "\n".join(map(json.dumps, lines)))
-    lines[0] |= {"linked_ids": ["2"]}  # type: ignore[dict-item]
+    lines[0] |= {"linked_ids": ["2"]}  # type: ignore[dict-item]  # wrong on purpose
     done = bring(bench, "\n".join(map(json.dumps, lines)))
     assert done.incoming.fresh == {}
     assert len(rows(bench, RELATION)) == 1

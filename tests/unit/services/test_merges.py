@@ -76,7 +76,7 @@ def test_a_decided_supersession_brings_its_new_fact(bench: Bench, way: str, deci
         if offer.item.cell == "status"
     )
     value = {"superseded_by": "fact_b"} if decision == "edited" else None
-    decided = held.HeldDecision(item.id, decision, value)  # type: ignore[arg-type]
+    decided = held.HeldDecision(item.id, decision, value)  # type: ignore[arg-type]  # a decision of any name
     held.decide(bench.repo, bench.branch(), decided, ADA)
     assert bench.present("fact_a")["superseded_by"] == "fact_b"
     assert bench.present("fact_b")["fact_text"] == "mate"

@@ -42,14 +42,14 @@ class Namespace:
 
     def save(self, branch: str, key: str, text: str, **more: object) -> None:
         self._tick()
-        new = NewContext(SPACE, key, text, **more)  # type: ignore[arg-type]
+        new = NewContext(SPACE, key, text, **more)  # type: ignore[arg-type]  # any fields
         save(self.bench.repo, self.bench.branch(branch), new, ADA)
 
     def sync(self, branch: str) -> Promoted:
         self._tick()
         bench = self.bench
         wanted = Promotion(bench.branch(branch), SPACE, ADA, bench.now)
-        return promote(bench.repo, Words(), wanted)  # type: ignore[arg-type]
+        return promote(bench.repo, Words(), wanted)  # type: ignore[arg-type]  # stands for the index
 
     def revert(self, branch: str) -> None:
         self._tick()
@@ -82,7 +82,7 @@ class Namespace:
 
     def rows(self, branch: str, kind: object) -> list[Row]:
         with self.bench.store.reading(Ref(branch=branch)) as reading:
-            return reading.find(kind, Query())  # type: ignore[arg-type]
+            return reading.find(kind, Query())  # type: ignore[arg-type]  # any kind
 
     def check(self, branch: str) -> None:
         """Facts that are found are the passages of their context as it is; a second run rests."""

@@ -81,7 +81,7 @@ def test_reviews_are_listed_newest_first_by_status_and_branch(bench: Bench) -> N
     close_review(bench.repo, closed, None, None, bench.now)
 
     def ids(status: str | None = "open", branch: Branch | None = None) -> list[str]:
-        return [one.id for one in reviews(bench.repo, status, branch)]  # type: ignore[arg-type]
+        return [one.id for one in reviews(bench.repo, status, branch)]  # type: ignore[arg-type]  # a status of any name
 
     assert ids() == [theirs.id, mine.id]
     assert ids("closed") == [closed.id]

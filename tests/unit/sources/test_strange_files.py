@@ -43,7 +43,7 @@ TOOLS = ("claude-code", "codex", "basic-memory", "mem0", "engram", "letta", "cla
 SOURCES: Mapping[str, Callable[[Path], Source]] = {
     "markdown": lambda folder: MarkdownSource([folder], folder),
     **{
-        name: lambda folder, name=name: catalogue.tool_memory(  # type: ignore[misc]
+        name: lambda folder, name=name: catalogue.tool_memory(  # type: ignore[misc]  # mypy knows no type of a lambda's default
             name, [folder], Machine(Path("/nowhere"), {})
         )
         for name in TOOLS
