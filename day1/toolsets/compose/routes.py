@@ -17,8 +17,8 @@ def _queried(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _post(path: str, operation: str, **binding: str) -> Route:
-    return Route("POST", path, 200, Binding(operation, **binding))  # type: ignore[arg-type]  # it has only `only`
+def _post(path: str, operation: str, only: str | None = None) -> Route:
+    return Route("POST", path, 200, Binding(operation, only=only))
 
 
 def _item(method: str, operation: str, **query: str) -> Route:
