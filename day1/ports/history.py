@@ -35,6 +35,9 @@ class History(Protocol):
     def tag(self, name: str, commit: CommitId) -> None:
         """Tag a commit, so that compaction keeps it; a tag that exists stays as it is."""
 
+    def untag(self, name: str) -> None:
+        """Delete a tag if it exists; compaction may then remove commits that only it had."""
+
     def tags(self) -> dict[str, CommitId]:
         """Return the commit of every tag, by its name."""
 

@@ -343,6 +343,9 @@ class MemoryHistory:
     def tag(self, name: str, commit: CommitId) -> None:
         self._store.tags.setdefault(name, commit)
 
+    def untag(self, name: str) -> None:
+        self._store.tags.pop(name, None)
+
     def tags(self) -> dict[str, CommitId]:
         return dict(self._store.tags)
 
@@ -378,12 +381,8 @@ class MemoryHistory:
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
         named = "row_id" if kind is HELD else "id"
         states = [*self._store.rows.values(), *self._store.added.values()]
-        return [
-            dict(row)
-            for tables in states
-            for row in tables[kind.table].values()
-            if row[named] == row_id
-        ]
+        rows = (row for tables in states for row in tables[kind.table].values())
+        return [dict(row) for row in rows if row[named] == row_id]
 
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
         return self._store.rows[commit][kind.table].get(row_id)

@@ -114,6 +114,10 @@ HISTORY: dict[str, Way] = {
     "fork": lambda s: s.limited.history.fork("mine/new", s.tip),
     "drop": lambda s: s.limited.history.drop(MAIN),
     "tag": lambda s: s.limited.history.tag("mine", s.tip),
+    "untag": lambda s: (
+        s.limited.history.untag("hidden"),
+        "hidden" not in s.store.repo.history.tags(),
+    )[1],
     "tags": lambda s: "hidden" in s.limited.history.tags(),
     "commit": lambda s: s.limited.history.commit(s.tip),
     "log": lambda s: list(s.limited.history.log(MAIN)),

@@ -48,6 +48,19 @@ def test_gc_gives_space_back_and_keeps_everything(cli: CommandLine) -> None:
     assert all(cli.json("show", row)["fact_text"] == "Ada: changed" for row in rows)
 
 
+def test_gc_forgets_branches_that_were_deleted_long_ago(cli: CommandLine) -> None:
+    cli("branch", "side")
+    cli.add("Ada: aside", "-b", "side")
+    cli("branch", "-D", "side")
+    assert cli("gc", "--prune-deleted", "1").out.startswith("Forgot 0 deleted branches.")
+    cli("branch", "--revive", "side")
+    cli("branch", "-D", "side")
+    assert cli("gc", "--prune-deleted", "0").out.startswith("Forgot 1 deleted branch.")
+    assert "no branch 'side'" in cli("branch", "--revive", "side", code=1).err
+    assert cli.json("gc", "--prune-deleted", "0")["pruned"] == 0
+    assert {f["level"] for f in cli.json("doctor")["findings"]} == {"ok"}
+
+
 def test_the_model_in_use_is_told(cli: CommandLine) -> None:
     assert cli.json("model", "status")["works"] is False
     cli.env["DAY1_EMBEDDER__KIND"] = "minilm"

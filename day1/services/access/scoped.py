@@ -148,6 +148,11 @@ class ScopedHistory(History):
         self.check(commit)
         self._history.tag(name, commit)
 
+    def untag(self, name: str) -> None:
+        """Delete a tag of a visible commit."""
+        if name in self.tags():
+            self._history.untag(name)
+
     def tags(self) -> dict[str, CommitId]:
         """Return the visible commit of each tag, by name."""
         return {

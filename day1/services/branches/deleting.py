@@ -142,6 +142,11 @@ def keep(repo: Repository, branch: Branch, tip: CommitId) -> None:
         repo.history.tag(f"keep/{branch.id}.{tip[:8]}", tip)
 
 
+def branch_of_tag(name: str) -> str:
+    """Return the id of the branch whose commit a tag of `keep` keeps."""
+    return name.removeprefix("keep/").partition(".")[0]
+
+
 def _is_reached_elsewhere(repo: Repository, branch: Branch, tip: CommitId) -> bool:
     """Whether the branch's parent, or one that it was merged into, has its last commit.
 

@@ -202,11 +202,19 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
 
 
 def _refs(repo: Repository) -> Finding:
-    branch_count = len(repo.history.branches())
+    branch_count, tag_count = len(repo.history.branches()), len(repo.history.tags())
     count_text = f"{branch_count} branch{'' if branch_count == 1 else 'es'}"
-    if branch_count < MANY_REFS:
+    if tag_count:
+        count_text += f", {tag_count} tag{'' if tag_count == 1 else 's'}"
+    if branch_count + tag_count < MANY_REFS:
         return Finding("refs", "ok", count_text)
-    return Finding("refs", "warn", count_text, "`day1 gc --retire` retires merged branches.")
+    return Finding(
+        "refs",
+        "warn",
+        f"{count_text}: each makes every commit write a little more",
+        "`day1 gc --retire` retires merged branches, and `day1 gc --prune-deleted 30` forgets "
+        "branches that were deleted at least 30 days ago.",
+    )
 
 
 def _space(repo: Repository, place: StoreLocation) -> Finding:

@@ -62,6 +62,7 @@ class DoltHistory(DoltFamilyHistory):
     """The history of a Dolt database."""
 
     _tag = "CALL DOLT_TAG(%s, %s)"
+    _untag = "CALL DOLT_TAG('-d', %s)"
 
     _connections: DoltConnections
 

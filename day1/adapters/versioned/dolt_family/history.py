@@ -13,6 +13,8 @@ class DoltFamilyHistory(SqlHistory):
 
     _tag: str
     """The statement that tags a commit."""
+    _untag: str
+    """The statement that deletes a tag."""
 
     @abstractmethod
     def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
@@ -20,7 +22,14 @@ class DoltFamilyHistory(SqlHistory):
 
     @override
     def tag(self, name: str, commit: CommitId) -> None:
+        if not self._is_tag(name):
+            self._change_ref(self._tag, (name, commit))
+
+    @override
+    def untag(self, name: str) -> None:
+        if self._is_tag(name):
+            self._change_ref(self._untag, (name,))
+
+    def _is_tag(self, name: str) -> bool:
         with self._connections.fresh() as connection:
-            if name in self._dialect.tags(connection):
-                return
-        self._change_ref(self._tag, (name, commit))
+            return name in self._dialect.tags(connection)

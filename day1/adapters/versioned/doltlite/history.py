@@ -12,6 +12,7 @@ class DoltLiteHistory(DoltFamilyHistory):
     """The history of a DoltLite file."""
 
     _tag = "SELECT dolt_tag(?, ?)"
+    _untag = "SELECT dolt_tag('-d', ?)"
 
     _connections: DoltLiteConnections
 

@@ -164,6 +164,10 @@ class CommitStore:
         statement = f"INSERT IGNORE INTO {self._tags} (name, commit_id) VALUES (%s, %s)"  # noqa: S608 - our own names
         connection.exec_driver_sql(statement, (name, commit))
 
+    def remove_tag(self, connection: Connection, name: str) -> None:
+        """Remove a tag from the graph; its commit stays."""
+        connection.exec_driver_sql(f"DELETE FROM {self._tags} WHERE name = %s", (name,))  # noqa: S608 - our own names
+
     def commit(self, connection: Connection, commit: CommitId) -> Commit | None:
         """Read a commit; None if there is none of this id."""
         statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names

@@ -144,6 +144,11 @@ class MatrixOneHistory(SqlHistory):
             self._graph.put_tag(connection, name, commit)
 
     @override
+    def untag(self, name: str) -> None:
+        with self._connections.plain() as connection:
+            self._graph.remove_tag(connection, name)
+
+    @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
         """Find all versions of a row by reading each commit (2 ms), as there is no row history."""
         row_by_values: dict[tuple[Cell, ...], Row] = {}
