@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from day1.errors import Refused
+from day1.errors import Refused, RequestReused
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import MAIN
@@ -14,6 +14,7 @@ from day1.model.values.instant import DAY
 from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.lessons import consolidation
+from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
@@ -51,6 +52,30 @@ def test_a_lesson_names_the_one_that_says_nearly_the_same(store: OpenStore) -> N
     ):
         made = call(store, "memory_store", **{**LESSON, **other})
         assert (made["deduplicated"], "near_duplicate_of" in made) == (False, False), other
+
+
+def test_a_repeated_call_does_not_undo_what_was_stored_since(store: OpenStore) -> None:
+    """A call whose answer was lost is made again, after others stored and removed lessons."""
+    reworded = {**LESSON, "result": "All uploads pass!"}
+    added = call(store, "memory_store", **LESSON, request_id="one")
+    changed = call(store, "memory_store", **reworded, request_id="two")
+    assert (changed["id"], changed["updated"]) == (added["id"], True)
+    for request_id, first, lesson in (("one", added, LESSON), ("two", changed, reworded)):
+        last = call(store, "memory_store", **{**LESSON, "result": f"All uploads pass{'.' * 3}"})
+        assert last["updated"] == (request_id == "one")
+        again = call(store, "memory_store", **lesson, request_id=request_id)
+        differing = {key for key in first if again[key] != first[key]}
+        assert differing <= {"indexed", "written"}
+        assert again["written"]["notes"] == [BY_REQUEST]
+        (hit,) = call(store, "memory_search", query="uploads")["result"]
+        assert hit["result"] == "All uploads pass..."
+    with pytest.raises(RequestReused):
+        call(store, "memory_store", **{**LESSON, "action": "None"}, request_id="two")
+    REVIEW.tools["memory_remove"].call(store.context(Caller()), {"ids": [added["id"]]})
+    for request_id, lesson in (("one", LESSON), ("two", reworded)):
+        with pytest.raises(RequestReused):
+            call(store, "memory_store", **lesson, request_id=request_id)
+    assert call(store, "memory_search", query="uploads")["result"] == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import LABEL, Experience, experience_of
 from day1.model.lessons.rewording import ALIKE, same_in_words
 from day1.model.rows.change import CommitId, Query, Ref
-from day1.model.rows.kind import FACT, Row, canonical, revision
+from day1.model.rows.kind import EDIT, FACT, WHOLE, Row, canonical, revision
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import ALIKE as NEAR
 from day1.model.search.grouping import at_odds, plain
@@ -25,6 +25,7 @@ from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.reading import Reading
+from day1.services.repository.idempotency import BY_REQUEST, edited_before, sets, written_by
 from day1.services.repository.repository import Repository, attempts
 from day1.services.rows.editing import Correction, update
 from day1.services.rows.recording import NewFact, fact_row, near_duplicates
@@ -61,6 +62,11 @@ class Lesson:
     memory_type: str
     tags: tuple[str, ...] = ()
     space: str | None = None
+    row_id: str | None = None
+    """The id that the request gives its row; None: the request has no id."""
+    first_edit: str | None = None
+    """The id that the request gives its first edit. A branch that has this row or edit got the
+    lesson by an earlier call with the same request id."""
 
     @property
     def columns(self) -> Row:
@@ -71,6 +77,20 @@ class Lesson:
             "space": self.space,
             "detail": canonical({"via": VIA}),
         }
+
+    def row(self, row_id: str, origin: Origin, now: int) -> Row:
+        """Build the row of the lesson."""
+        new_fact = NewFact(self.experience.text, self.memory_type)
+        return fact_row(row_id, new_fact, origin, now) | self.columns
+
+    @property
+    def changes(self) -> Row:
+        """Columns that the lesson changes in a row that says the same in other words."""
+        changed_columns: Row = {
+            "fact_text": self.experience.text,
+            "structure": self.experience.structure,
+        }
+        return changed_columns | ({"tags": self.columns["tags"]} if self.tags else {})
 
     def may_be(self, row: Row) -> bool:
         """Whether a row can be the same lesson: of the same type and project, and not hidden.
@@ -103,9 +123,10 @@ class Stored:
 def store_lesson(
     repo: Repository, engine: SearchEngine, branch: Branch, origin: Origin, lesson: Lesson
 ) -> Stored:
-    """Store a lesson on a branch.
+    """Store a lesson on a branch, once for all calls with the same request id.
 
     Raises:
+        RequestReused: the request id was used for another lesson, or its row was removed since.
         StoreBusy: others changed the same lesson during each attempt of 20 seconds.
     """
     for _ in attempts():
@@ -153,6 +174,8 @@ def _find_known(repo: Repository, engine: SearchEngine, branch: Branch, lesson: 
                 if same_in_words(experience, lesson.experience)
             ]
             same_row = _alike(engine, embedder, lesson.experience, reworded_candidates)
+            if same_row is not None and _stored_before(reading, lesson) is not None:
+                same_row = None  # `_add` answers a repeated call, and changes nothing
             near_id = None if same_row else _near(engine, embedder, lesson.experience, candidates)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text only: %s", error.code)
@@ -268,6 +291,10 @@ def _add(
     """Add the lesson, or return the row with its text; None if a rewording was added meanwhile."""
     text = lesson.experience.text
     with repo.store.adding(branch.name) as work:
+        stored_before = _stored_before(work, lesson)
+        if stored_before is not None:
+            row, updated = stored_before
+            return Stored(row, work.tip, work.pending.count, updated=updated, notes=(BY_REQUEST,))
         for duplicate_row in near_duplicates(work, content_hash(text)):
             if lesson.may_be(duplicate_row):
                 pending_count = work.pending.count
@@ -279,25 +306,47 @@ def _add(
             newer_lessons = _lessons(work.find(FACT, Query(created_after=lookup.until)), lesson)
             if any(same_in_words(experience, lesson.experience) for _, experience in newer_lessons):
                 return None
-        row = fact_row(
-            repo.new_id(FACT.prefix, work.now), NewFact(text, lesson.memory_type), origin, work.now
-        )
-        row |= lesson.columns
+        row = lesson.row(lesson.row_id or repo.new_id(FACT.prefix, work.now), origin, work.now)
         work.add(FACT, [row])
     return Stored(row, work.tip, work.pending.count + 1, near=lookup.near, notes=lookup.notes)
+
+
+def _stored_before(reading: Reading, lesson: Lesson) -> tuple[Row, bool] | None:
+    """Find the row that an earlier call with the same request id added or changed.
+
+    Returns:
+        The row as it is now, and whether the earlier call changed it; None if the request is new.
+
+    Raises:
+        RequestReused: the earlier call stored another lesson, or its row was removed since.
+    """
+    if lesson.row_id is None or lesson.first_edit is None:
+        return None
+    new_row = lesson.row(lesson.row_id, Origin(), 0)
+    row_columns: Row = {column: new_row[column] for column in FACT.group(WHOLE)}
+    added_row = written_by(reading, FACT, lesson.row_id, row_columns)
+    if added_row is not None:
+        return added_row, False
+    edit = reading.get(EDIT, [lesson.first_edit]).get(lesson.first_edit)
+    changed_row = None if edit is None else written_by(reading, FACT, str(edit["row_id"]), {})
+    if changed_row is None:
+        return None
+    sets_the_same = sets(FACT, changed_row, lesson.changes)
+    edited_before(reading, lesson.first_edit, str(changed_row["id"]), sets_the_same)
+    return changed_row, True
 
 
 def _change(
     repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, old_row: Row
 ) -> Stored:
     """Replace the row's text in a commit of its own, so that it can be reverted."""
-    columns: Row = {
-        "fact_text": lesson.experience.text,
-        "structure": lesson.experience.structure,
-    }
-    if lesson.tags:
-        columns["tags"] = lesson.columns["tags"]
-    correction = Correction(str(old_row["id"]), columns, "stored again", revision(FACT, old_row))
+    correction = Correction(
+        str(old_row["id"]),
+        lesson.changes,
+        "stored again",
+        revision(FACT, old_row),
+        lesson.first_edit,
+    )
     correction_result = update(repo, branch, correction, origin)
     is_changed = correction_result.row["fact_text"] != old_row["fact_text"]
     return Stored(

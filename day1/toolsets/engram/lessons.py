@@ -24,7 +24,7 @@ from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import show
 from day1.model.values.parts import MAX_TEXT, TooLong
-from day1.services.access.calls import branch_of, spaces_of, write_here
+from day1.services.access.calls import branch_of, first_edit, spaces_of, write_here
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
@@ -93,10 +93,18 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     lesson_type = request.memory_type or "decision"
     write_context = write_here(ctx, request)
     space = space_of(request.project) or write_context.space
-    lesson = Lesson(experience, lesson_type, tags_of(request.tags), space)
-    store_result = store_lesson(
-        ctx.repo, ctx.search, write_context.branch, write_context.origin, lesson
+    repo, branch = write_context.repo, write_context.branch
+    row_id_of_request = repo.new_id(FACT.prefix, 0) if repo.of_request else None
+    edit_id_of_request = first_edit(ctx, request, branch)
+    lesson = Lesson(
+        experience,
+        lesson_type,
+        tags_of(request.tags),
+        space,
+        row_id_of_request,
+        edit_id_of_request,
     )
+    store_result = store_lesson(repo, ctx.search, branch, write_context.origin, lesson)
     row_id = str(store_result.row["id"])
     hashes_to_check = [] if ctx.caller.access.branches else [str(store_result.row["content_hash"])]
     return MemoryStored(
@@ -108,7 +116,7 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
         merged_into=row_id if store_result.updated or store_result.deduplicated else None,
         near_duplicate_of=store_result.near,
         written=written(
-            write_context.branch.name,
+            branch.name,
             store_result.commit,
             store_result.pending,
             [*notes, *store_result.notes],
