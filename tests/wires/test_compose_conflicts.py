@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from day1.model.redaction.mask import REDACTED
 from tests.wires.compose_client import WALLET, ComposeClient, composing
 
 OF = {"agentWallet": WALLET}
@@ -68,6 +69,19 @@ def test_a_merge_joins_text_and_metadata_in_the_winner(client: ComposeClient) ->
     assert item["content"] == "On Sundays coffee.\nAnn drinks tea."
     assert item["metadata"] == {"a": 1, "b": 2}
     assert row(client, old)["superseded_by"] == new
+
+
+def test_words_that_a_merge_joined_are_hidden_with_the_other_fact(client: ComposeClient) -> None:
+    old, new = index(client, "Bo lives in Quito."), index(client, "Bo has a dog.")
+    untouched = index(client, "Bo has a dog. Bo sails.")
+    assert resolve(client, old, "merge", new) == (True, new)
+    assert resolve(client, new, "merge", untouched) == (True, untouched)
+    assert "Quito" in client.ok("items_get", id=untouched, **OF)["item"]["content"]
+    client.ok("items_delete", id=old, hardDelete=True, **OF)
+    for fact in (new, untouched):
+        assert row(client, fact)["fact_text"] == REDACTED
+    assert "Quito" not in str(client.ok("list", **OF))
+    assert client.ok("graph_search", query="Where does Bo live?", **OF) == []
 
 
 @pytest.mark.parametrize("how", ["keep", "ignore"])

@@ -35,6 +35,7 @@ from day1.services.items.remembering import (
 )
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.editing import Editor
 
 How = Literal["supersede", "keep", "merge", "ignore"]
@@ -152,7 +153,10 @@ def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
 
 
 def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
-    """Add the texts and metadata of the losing facts to the winner, which stays."""
+    """Add the texts and metadata of the losing facts to the winner, which stays.
+
+    The losers become sources of the winner's words: if one is redacted, the winner is hidden.
+    """
     joined_text, detail = str(winner["fact_text"]), read_detail(winner["detail"])
     joined_metadata: dict[str, Any] = dict(metadata_of(detail))
     for loser in losers:
@@ -161,7 +165,11 @@ def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
     columns: Row = {"fact_text": joined_text}
     if joined_metadata:
         columns["detail"] = canonical({**detail, "metadata": joined_metadata})
-    return editor.change(FACT, winner, columns).row
+    changed = editor.change(FACT, winner, columns)
+    if changed.groups:
+        basis_values = basis_columns(FACT, str(winner["id"]), losers)
+        add_new(editor.work, [basis_edit(basis_values, editor.origin, editor.work.now)])
+    return changed.row
 
 
 def _resolve_held(
