@@ -102,3 +102,20 @@ def test_storing_again_is_one_item(gwt: GwtSession) -> None:
     assert again["id"] == first["id"]
     gwt.refused("gwt_store", "request_reused", content="Storks nest.", request_id="r1")
     assert len(gwt.everything([])["main"]["facts"]) == 1
+
+
+def test_a_repeated_call_links_nothing_again(tmp_path: Path) -> None:
+    """A call whose answer was lost is made again, after others removed what it had linked."""
+    with GwtSession(tmp_path / "store", toolsets="gwt,review") as gwt:
+        lake = gwt.store("The lake is deep.")
+        asked = {"content": "Herons fish.", "link_to": [lake, lake], "request_id": "r1"}
+        first = gwt.ok("gwt_store", **asked)
+        assert first["linked_to"] == [lake]
+        (link,) = gwt.everything(["main"])["main"]["relations"]
+        for removed in (link["id"], lake):
+            gwt.ok("memory_remove", ids=[removed])
+            again = gwt.ok("gwt_store", **asked)
+            assert (again["id"], again["linked_to"]) == (first["id"], [lake])
+            assert gwt.everything(["main"])["main"]["relations"] == []
+        gwt.refused("gwt_store", "not_found", content="Storks nest.", link_to=lake)
+        assert len(gwt.everything(["main"])["main"]["facts"]) == 1

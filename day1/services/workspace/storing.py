@@ -98,23 +98,18 @@ def store_item(
     """
     kind, repo = kind_of_type(new.memory_type), write.repo
     with repo.store.adding(write.branch.name) as unit_of_work:
-        linked_items = checked_items(unit_of_work, linked, spaces, repo.clock())
         row = new.row(repo.new_id(kind.prefix, unit_of_work.now), write.origin, unit_of_work.now)
         put_result = put_once(unit_of_work, kind, row, request_id)
-        item = Item(kind, put_result.row)
-        items_to_link = [
-            linked_item for row_id, linked_item in linked_items.items() if row_id != item.id
-        ]
-        added_count = add_links(
-            unit_of_work,
-            [(item.row, linked_item.row) for linked_item in items_to_link],
-            write.origin,
-        )
+        item, added_count = Item(kind, put_result.row), 0
+        linked_ids = tuple(row_id for row_id in dict.fromkeys(linked) if row_id != item.id)
+        # A repeated request adds no link that was removed since, and needs no linked row again.
+        if put_result.fresh or request_id is None:
+            linked_items = checked_items(unit_of_work, linked_ids, spaces, repo.clock())
+            pairs = [(item.row, linked_item.row) for linked_item in linked_items.values()]
+            added_count = add_links(unit_of_work, pairs, write.origin)
         branch_after = BranchAfter.of(unit_of_work, put_result.fresh + added_count)
     repo.point("gwt.stored")
-    return Stored(
-        item, tuple(linked_item.id for linked_item in items_to_link), branch_after, put_result.notes
-    )
+    return Stored(item, linked_ids, branch_after, put_result.notes)
 
 
 def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAfter:
