@@ -132,6 +132,19 @@ def test_an_earlier_summary_comes_back_with_its_messages(scene: Scene) -> None:
     assert [scene.fact(each)["status"] for each in (first, second)] == ["superseded", "active"]
 
 
+def test_a_summary_of_removed_messages_is_no_item_any_more(scene: Scene) -> None:
+    messages = scene.say("gone", *TALK)
+    item = {"id": scene.compress("gone")["archiveId"], "agentWallet": WALLET}
+    assert scene.client.ok("items_get", **item)["item"]["content"] == SUMMARY
+    scene.client.ok("items_delete", id=messages[0], agentWallet=WALLET)
+    for operation, more in (
+        ("items_get", {}),
+        ("items_update", {"confidence": 0.5}),
+        ("items_delete", {}),
+    ):
+        assert "Kestrel" not in str(scene.client.refused(404, operation, **item, **more))
+
+
 def test_a_removed_message_that_is_not_quoted_hides_nothing(scene: Scene) -> None:
     ids = scene.say("s4", ("user", "Well then.", None), ("user", "We pay 5 to Bo.", None))
     answer = scene.compress("s4")

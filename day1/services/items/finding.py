@@ -10,7 +10,6 @@ from typing import Any, Final
 from day1.errors import NotFound
 from day1.model.contexts.keyed import fits
 from day1.model.redaction.mask import REDACTED_HASH
-from day1.model.redaction.veil import is_expired
 from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION, Cell, Kind, Row, kind_of
@@ -82,8 +81,8 @@ def item_of(
         NotFound: no such item is in these spaces; the error does not say whether other spaces
             have it.
     """
-    item = _item(reading, item_id)
-    if item is not None and _space(reading, item) in spaces and not is_expired(item.row, now):
+    item = _item(reading, item_id, now)
+    if item is not None and _space(reading, item) in spaces:
         is_deleted = item.kind is FACT and item.detail.get("status") == DELETED
         if deleted or not is_deleted:
             return item
@@ -98,11 +97,12 @@ def unknown_item(item_id: str) -> NotFound:
     )
 
 
-def _item(reading: Reading, item_id: str) -> Item | None:
+def _item(reading: Reading, item_id: str, now: int) -> Item | None:
     kind = kind_of(item_id)
     if kind is None or kind not in {FACT, MESSAGE}:
         return None
-    row = reading.get(kind, [item_id]).get(item_id)
+    query = Query(equal={"id": item_id}, alive_at=now)  # also leaves out what its sources hide
+    row = next(iter(reading.find(kind, query)), None)
     if row is None or row["content_hash"] == REDACTED_HASH:
         return None
     detail_row = row if kind is FACT else _conversation(reading, row)
