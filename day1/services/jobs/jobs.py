@@ -22,7 +22,7 @@ from day1.errors import (
 )
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import LEASE, WAITS, Execution, Job, WorkKind
+from day1.model.jobs.job import KINDS, LEASE, WAITS, Execution, Job, WorkKind
 from day1.model.values.ids import derived_id
 from day1.services.branches.lookup import find_again
 from day1.services.jobs.kinds import RUNS
@@ -117,14 +117,18 @@ def find_job(repo: Repository, job_id: str) -> Job:
 
 
 def waiting(repo: Repository) -> list[Job]:
-    """List the background jobs that a server must begin, oldest first."""
+    """List the background jobs that a server must begin: those of turns last, else oldest first.
+
+    There may be a job for each turn, and each one waits for a chat model, which may be slow.
+    """
     now = repo.clock()
     running_jobs = repo.ledger.records(Job, status="running")
-    return [
+    waiting_jobs = [
         job
         for job in running_jobs
         if job.holder is None and job.execution == "temporal" and not job.is_over(now)
     ]
+    return sorted(waiting_jobs, key=lambda job: job.kind not in KINDS)
 
 
 def claim(repo: Repository, job: Job, holder: str) -> Job | None:

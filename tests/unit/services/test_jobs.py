@@ -11,10 +11,11 @@ from day1.errors import StoreUnavailable
 from day1.model.jobs.job import ENDED, LEASE, NEVER_BEGUN, WAITS, Job
 from day1.model.values.instant import SECOND
 from day1.services.jobs import jobs, kinds
-from day1.services.jobs.jobs import claim, create, find_job, run, run_now, waiting
+from day1.services.jobs.jobs import NewJob, claim, create, find_job, run, run_now, waiting
+from day1.services.jobs.schedules import Plan, create_all
 from day1.services.jobs.workshop import JobRun
 from tests.unit.services.conftest import Bench
-from tests.unit.services.maintained import Maintained, go_on
+from tests.unit.services.maintained import NOON, Maintained, W, go_on
 
 
 @pytest.fixture
@@ -160,6 +161,37 @@ def test_an_inline_job_whose_call_is_cancelled_has_failed(memory: Maintained) ->
     new = jobs.NewJob("cleanup", "inline", memory.bench.branch(), ("w",), {})
     done = run_now(memory.shop, create(memory.repo, new), lambda: True)
     assert (done.status, done.error) == ("failed", "The call was cancelled before the job was done.")  # fmt: skip
+
+
+def test_jobs_of_turns_wait_for_all_others_and_for_what_is_due(
+    memory: Maintained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be hundreds of them, and each may wait for a chat model that hangs."""
+    turn, branch, done = "facts_extract", memory.bench.branch(), list[str]()
+    calendar = memory.shop.services.calendar
+    memory.bench.now = calendar.next_after("decay_update", NOON) - SECOND
+
+    def extract(_: JobRun) -> dict[str, Any]:
+        done.append(turn)
+        if len(done) == 2:  # behind the first of these jobs: one by a caller, one that is due
+            memory.queued("cleanup")
+            memory.bench.now += SECOND
+        return {}
+
+    def note(job_run: JobRun) -> dict[str, Any]:
+        done.append(job_run.job.kind)
+        return {}
+
+    work = dict.fromkeys(kinds.RUNS, note) | {turn: extract}
+    monkeypatch.setattr(jobs, "RUNS", work)
+    create_all(memory.repo, Plan(branch, W, None), calendar)
+    for _ in range(2):
+        create(memory.repo, NewJob("facts_extract", "temporal", branch, (W,), {}))
+    memory.queued("consolidate")
+    memory.worker().run(go_on)
+    assert done[:2] == ["consolidate", turn]
+    assert sorted(done[2:4]) == ["cleanup", "decay_update"]
+    assert done[4:] == [turn]
 
 
 def test_no_worker_begins_an_inline_job(memory: Maintained) -> None:
