@@ -61,6 +61,15 @@ def test_rest_takes_a_request_id_as_http_clients_name_it(server: HttpServer) -> 
     assert (refused.status, refused.code) == (409, "request_reused")
     read = {"json": {}, "headers": said["headers"]}
     assert server.ask("POST", "/api/v1/memory_branch_list", **read).status == 200
+    for named in (None, "http-1"):
+        in_both = {**said["json"], "request_id": named}
+        answer = server.ask("POST", "/api/v1/memory_write_fact", **{**said, "json": in_both})
+        assert answer.body["id"] == first.body["id"], "a client may write null for what is missing"
+    in_both = {**said["json"], "request_id": "http-2"}
+    differing = server.ask("POST", "/api/v1/memory_write_fact", **{**said, "json": in_both})
+    assert (differing.status, differing.code) == (400, "invalid_request")
+    problems = differing.body["error"]["details"]["problems"]
+    assert [problem["argument"] for problem in problems] == ["request_id"]
 
 
 def test_a_request_id_in_any_script_is_one_in_the_header_and_in_the_body(

@@ -172,7 +172,7 @@ class _Call:
             arguments = self._arguments(request, await request.body())
             request_id = header_text(request, _IDEMPOTENCY)
             if request_id is not None and self._takes_request_id:
-                arguments.setdefault("request_id", request_id)
+                _name_request(arguments, request_id)
             answer = await to_thread.run_sync(partial(self._run, request, arguments))
         except Day1Error as exc:
             return failure(exc, error_shape)
@@ -227,6 +227,19 @@ class _Call:
                 "is given by the address: leave it out of the body",
             )
         arguments[argument] = value
+
+
+def _name_request(arguments: dict[str, Any], request_id: str) -> None:
+    """Add the `request_id` of a header; one that is null in the body counts as missing.
+
+    Raises:
+        InvalidRequest: the body has another one.
+    """
+    if arguments.get("request_id") is None:
+        arguments["request_id"] = request_id
+    elif arguments["request_id"] != request_id:
+        problem = "disagrees with the header Idempotency-Key: give one of the two"
+        raise _refusal(f"`request_id` {problem}.", "request_id", problem)
 
 
 def _takes_request_id(request: type[Arguments]) -> bool:
