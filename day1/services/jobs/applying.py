@@ -1,8 +1,9 @@
 """Writing what a job changes: one commit on its branch, or a review where that is protected."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from day1.errors import Json
+from day1.errors import Day1Error, Json
 from day1.model.branches.branch import Branch
 from day1.model.jobs.job import Job
 from day1.model.records.review import Review
@@ -53,7 +54,13 @@ def apply(run: JobRun, write: Write) -> dict[str, Json]:
         lambda: f"jobs/{run.job.kind}",
         lambda name: (new_below(run.repo, branch, name, run.repo.clock()), ()),
     )
-    if _written(run, fork_branch, write) is None:
+    try:
+        commit = _written(run, fork_branch, write)
+    except Exception:
+        with suppress(Day1Error):  # the fork stays if it has rows; the error of the job counts
+            delete_taken(run.repo, fork_branch, None, run.repo.clock())
+        raise
+    if commit is None:
         delete_taken(run.repo, fork_branch, None, run.repo.clock())
         return {}
     return _proposed(run, fork_branch, branch)

@@ -306,6 +306,17 @@ def test_a_fork_on_which_nothing_was_written_is_deleted(memory: Maintained) -> N
     assert [branch.name for branch in memory.repo.ledger.branches()] == [MAIN]
 
 
+def test_a_fork_whose_job_failed_is_deleted(memory: Maintained) -> None:
+    """A schedule would leave one every day."""
+    memory.fact("a", DARK)
+    memory.fact("b", DARK)
+    protect(memory.repo, memory.bench.branch(), ["review"])
+    done = memory.done("consolidate")
+    assert done.status == "failed"
+    assert "more than a third" in str(done.error)
+    assert [branch.name for branch in memory.repo.ledger.branches()] == [MAIN]
+
+
 def transcripts(memory: Maintained) -> tuple[int, int]:
     with memory.bench.store.reading(Ref(branch=MAIN)) as reading:
         return reading.count(CONVERSATION), reading.count(MESSAGE)
