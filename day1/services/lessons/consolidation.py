@@ -24,6 +24,7 @@ from day1.model.lessons.consolidation import (
     of_the_others,
 )
 from day1.model.lessons.experience import experience_of
+from day1.model.prime.framing import one_line
 from day1.model.records.desk import Desk, desk_id, next_desk
 from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.change import CommitId, Message, Query, Ref
@@ -54,6 +55,8 @@ log = logging.getLogger(__name__)
 
 MOST: Final = 2_000
 """Maximum number of lessons that one consolidation compares: the newest ones."""
+_MAX_REASON: Final = 400
+"""Maximum number of characters of a chat model's reason."""
 DESK: Final = "consolidation"
 _ROW_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
 _INSTRUCTIONS = (
@@ -224,7 +227,8 @@ def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -
     action, confidence = model_answer.get("action"), model_answer.get("confidence")
     best_number, reason = model_answer.get("best"), model_answer.get("reason")
     is_usable = (
-        action in {"merge", "keep"}
+        isinstance(action, str)
+        and action in {"merge", "keep"}
         and isinstance(confidence, int | float)
         and 0 <= confidence <= 1
         and isinstance(reason, str)
@@ -232,7 +236,7 @@ def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -
     if not is_usable or confidence is None:
         raise ChatUnavailable("The chat model's recommendation cannot be used.")
     group_ids = tuple(str(row["id"]) for row in group)
-    reason_text = " ".join(str(reason).split())[:400]
+    reason_text = one_line(str(reason), _MAX_REASON)
     if action == "keep":
         return Recommendation("keep", group_ids, float(confidence), reason_text)
     is_best_valid = isinstance(best_number, int) and 0 <= best_number < len(group_ids)

@@ -15,6 +15,7 @@ from day1.errors import (
 )
 from day1.model.branches.branch import Branch
 from day1.model.lessons.rating import Rating, rating_of
+from day1.model.prime.framing import one_line
 from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import ReadState, Ref
 from day1.model.rows.kind import FACT
@@ -119,7 +120,7 @@ def opinion(
             score, reason = model_answer.get("score"), model_answer.get("reason")
             valid_score = _share(score)
             if valid_score is not None and isinstance(reason, str):
-                return Opinion(round(valid_score, 2), " ".join(reason.split())[:_MAX_REASON])
+                return Opinion(round(valid_score, 2), one_line(reason, _MAX_REASON))
         except ChatUnavailable:
             pass
     return _by_rules(engine, query, text)
