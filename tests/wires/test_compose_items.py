@@ -199,7 +199,8 @@ def test_a_hard_delete_leaves_the_text_nowhere(tmp_path: Path) -> None:
     needs_files()
     words, folder = "zqgonezq prefers tea", tmp_path / "store"
     with composing(folder) as client:
-        fact_id, kept = remember(client, f"{words}."), remember(client, "Bo sails.")
+        fact_id = remember(client, f"{words}.")
+        kept = remember(client, "Bo sails.", metadata={"key": "Bo"})
         said = message(client, f"{words}!")
         softly = remember(client, f"{words} softly", metadata={"key": "k"})
         client.ok("items_delete", id=softly, **OF)
@@ -212,6 +213,10 @@ def test_a_hard_delete_leaves_the_text_nowhere(tmp_path: Path) -> None:
             client.refused(404, "items_delete", id=item_id, hardDelete=True, **OF)
         said_again = [{"role": "user", "content": f"{words}."}]
         client.refused(403, "remember", content=f"{words}.", **OF)
+        merged = {"conflictPolicy": "merge", "metadata": {"key": "Bo"}}
+        client.refused(403, "remember", content=f"{words}.", **merged, **OF)
+        client.refused(403, "items_update", id=kept, content=f"{words}.", **OF)
+        assert get(client, kept)["content"] == "Bo sails."
         client.refused(403, "graph_add", messages=said_again, **OF)
         client.refused(403, "vector_index", content=f"{words}.", source="fact", **OF)
         asked: list[tuple[str, dict[str, Any]]] = [

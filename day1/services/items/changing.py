@@ -13,6 +13,7 @@ from day1.model.rows.change import CommitId, Message, Ref
 from day1.model.rows.kind import FACT, Row, canonical
 from day1.model.rows.origin import Origin
 from day1.services.items.finding import DELETED, Item, Narrowing, Spaces, item_of, unknown_item
+from day1.services.items.remembering import refuse_redacted
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor, Removal, remove
 
@@ -66,6 +67,7 @@ def update_item(
     Raises:
         NotFound: the item is not in these spaces, or does not meet the conditions.
         InvalidRequest: the item is a message, and the update sets a value.
+        Refused: the new text was redacted.
     """
     with repo.store.adding(branch.name) as adding_unit:
         item = item_of(adding_unit, wanted.spaces, wanted.item_id, adding_unit.now)
@@ -73,6 +75,8 @@ def update_item(
             raise unknown_item(wanted.item_id)
         if item.kind is not FACT and update.named:
             raise _unchangeable(update)
+        if update.text is not None:
+            refuse_redacted(adding_unit, update.text)
         columns = {} if item.kind is not FACT else _columns(item, update)
         if all(item.row[column] == cell for column, cell in columns.items()):
             return ItemChanged(

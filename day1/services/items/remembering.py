@@ -17,6 +17,7 @@ from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, Cell, Row, canonical
 from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
 from day1.model.values.parts import MAX_TEXT
 from day1.ports.additions import Additions
 from day1.services.repository.repository import Repository
@@ -55,11 +56,8 @@ class ToRemember:
         Raises:
             Refused: its text was redacted, so that nobody could read the row.
         """
+        refuse_redacted(work, self.fact.text)
         row = fact_row(repo.new_id(FACT.prefix, work.now), self.fact, origin, work.now)
-        if row["content_hash"] in work.mask.hashes:
-            raise Refused(
-                "This text was redacted for good and cannot be stored again: use other words."
-            )
         return {**row, "detail": self.detail}
 
 
@@ -73,6 +71,18 @@ class Remembered:
     outcome: Outcome = "written"
     superseded: tuple[str, ...] = ()
     """Ids of the facts that `row` replaced."""
+
+
+def refuse_redacted(work: Additions, text: str) -> None:
+    """Refuse a text that was redacted: nobody could read a row that has it.
+
+    Raises:
+        Refused: it was redacted.
+    """
+    if content_hash(text) in work.mask.hashes:
+        raise Refused(
+            "This text was redacted for good and cannot be stored again: use other words."
+        )
 
 
 def key_of(cell: Cell) -> str | None:
@@ -93,8 +103,10 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
 
     Raises:
         InvalidRequest: the merged text would be too long.
+        Refused: the text was redacted.
     """
     with repo.store.adding(branch.name) as adding_unit:
+        refuse_redacted(adding_unit, new.fact.text)
         same_fact, conflicting_facts = _same_and_conflicting(adding_unit, new)
         if same_fact is None and not conflicting_facts:
             row = new.row(repo, origin, adding_unit)
