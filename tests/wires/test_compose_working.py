@@ -223,6 +223,18 @@ def test_what_is_redacted_leaves_the_working_session_and_the_ledger(
     assert [name for name, content in files.items() if b"plover" in content] == []
 
 
+def test_a_redacted_text_that_is_written_again_is_not_shown(store: OpenStore) -> None:
+    with served(store) as http:
+        client = ComposeClient(http)
+        fact_id = client.ok("remember", agentWallet=WALLET, content=SECRET)["memory"]["id"]
+        client.ok("items_delete", id=fact_id, hardDelete=True, agentWallet=WALLET)
+        written = update(client, context=["The wall is red.", SECRET])
+        for shown in (written, read(client)):
+            assert shown["workingMemory"]["context"] == ["The wall is red."]
+        asked = {"agentWallet": WALLET, "sessionId": "s1", "query": "What opens the door?"}
+        assert "plover" not in str(client.ok("context_assemble", **asked, includeRaw=True))
+
+
 def test_a_removed_message_leaves_the_working_session(client: ComposeClient) -> None:
     client.ok("turn_record", agentWallet=WALLET, sessionId="s1", userMessage="Wrong.", assistantMessage="Right.")  # fmt: skip
     row_id = client.day1("memory_search_messages", query="wrong")["result"][0]["message_id"]

@@ -5,11 +5,12 @@ when it is shown. So a redacted or removed message leaves the working memory too
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from day1.model.rows.kind import canonical
+from day1.model.values.ids import content_hash
 from day1.model.values.instant import DAY
 from day1.model.values.wallet_space import Owner
 
@@ -55,6 +56,13 @@ class WorkingMemory:
             state={**self.state, **new.state},
             metadata={**self.metadata, **new.metadata},
         )
+
+    def lines(self, redacted: Collection[str]) -> tuple[str, ...]:
+        """Return the lines of the caller, without those whose hash is that of a redacted text.
+
+        A redaction takes its text out of all working memories; a caller may write it again.
+        """
+        return tuple(line for line in self.context if content_hash(line) not in redacted)
 
     @property
     def value(self) -> str:

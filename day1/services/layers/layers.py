@@ -185,7 +185,8 @@ def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerIt
     )
     shown_rows = (row for row in message_rows if row["content_hash"] != REDACTED_HASH)
     client_lines = [
-        LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context
+        LayerItem("working", line, 0.0, desk.changed_at)
+        for line in desk.memory.lines(reading.mask.hashes)
     ]
     return _scored(
         [*reversed(client_lines), *(_item("working", row) for row in shown_rows)][:limit]

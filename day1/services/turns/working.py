@@ -140,7 +140,8 @@ def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
         message_by_id[row_id] for row_id in memory.messages if row_id in message_by_id
     )
     shown_messages = (row for row in present_messages if row["content_hash"] != REDACTED_HASH)
-    return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown_messages)]
+    client_lines = memory.lines(reading.mask.hashes)
+    return [*client_lines, *(f"{row['role']}: {row['content']}" for row in shown_messages)]
 
 
 def drop_ended(repo: Repository, branch: Branch, wallets: Sequence[str], now: int) -> int:
