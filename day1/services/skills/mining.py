@@ -26,6 +26,7 @@ from day1.model.skills.structure import PATTERN, Structure, of_tools, read_struc
 from day1.model.values.ids import derived_id
 from day1.model.values.wallet_space import Owner
 from day1.ports.reading import Reading
+from day1.services.repository.caches import keep_newest
 from day1.services.repository.repository import Repository
 from day1.services.rows.bulk_writes import edits_of, was_removed
 from day1.services.rows.recording import NewFact, fact_row
@@ -64,9 +65,7 @@ def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
     mined_calls = repo.mined.get(cache_key)
     if mined_calls is None:
         mined_calls = Mined(_threads(reading, spaces_below(reading, space)))
-        while len(repo.mined) >= _MAX_CACHED:
-            repo.mined.pop(next(iter(repo.mined)), None)
-        repo.mined[cache_key] = mined_calls
+        keep_newest(repo.mined, cache_key, mined_calls, _MAX_CACHED)
     return mined_calls
 
 

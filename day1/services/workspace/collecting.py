@@ -11,6 +11,7 @@ from day1.model.rows.change import ReadState, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, text_of
 from day1.ports.reading import Reading
 from day1.services.access.calls import Call, branch_of, spaces_of
+from day1.services.repository.caches import keep_newest
 from day1.services.repository.repository import Repository
 from day1.services.workspace.items import KINDS, Spaces, present_items
 
@@ -56,10 +57,7 @@ def collection_of(repo: Repository, reading: Reading, spaces: tuple[str | None, 
     cached_read = repo.collections.get(cache_key)
     if cached_read is None or (cached_read.until is not None and cached_read.until <= now):
         cached_read = _read(reading, spaces, now)
-        repo.collections.pop(cache_key, None)
-        while len(repo.collections) >= _CACHED:
-            repo.collections.pop(next(iter(repo.collections)), None)
-        repo.collections[cache_key] = cached_read
+        keep_newest(repo.collections, cache_key, cached_read, _CACHED)
     return cached_read.collection
 
 

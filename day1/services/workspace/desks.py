@@ -15,6 +15,7 @@ from day1.model.rows.kind import canonical
 from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
 from day1.services.access.calls import Call, branch_of
 from day1.services.branches.desks import write_desk
+from day1.services.repository.caches import keep_newest
 from day1.services.repository.repository import Repository, attempts
 from day1.services.tasks.tasks import find_task
 
@@ -156,10 +157,7 @@ def _write(repo: Repository, seat: Seat, desk: Desk | None, mind: Mind, now: int
     new_desk = next_desk(desk, seat.whose, mind_json, now)
     if not write_desk(repo, desk, new_desk):
         return None
-    repo.minds.pop(new_desk.id, None)
-    repo.minds[new_desk.id] = new_desk, fitting_mind  # the last one now
-    for oldest_id in list(repo.minds)[:-_MAX_MINDS]:
-        repo.minds.pop(oldest_id, None)
+    keep_newest(repo.minds, new_desk.id, (new_desk, fitting_mind), _MAX_MINDS)
     return fitting_mind
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from day1.model.prime.choosing import PINNED
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT
+from day1.services.repository.caches import keep_newest
 from day1.services.search.indexing import changes_between
 from day1.services.workspace.items import Spaces, present_items
 
@@ -62,10 +63,7 @@ def _pinned_at_tip(repo: Repository, reading: Reading) -> frozenset[str]:
     pinned_ids = _updated(repo, cached_tip, cached_ids, reading) if cached_tip else None
     if pinned_ids is None:
         pinned_ids = _scan(reading, None)
-    repo.pinned.pop(branch_name, None)
-    while len(repo.pinned) >= _BRANCHES_KEPT:
-        repo.pinned.pop(next(iter(repo.pinned)), None)
-    repo.pinned[branch_name] = (reading.tip, pinned_ids)
+    keep_newest(repo.pinned, branch_name, (reading.tip, pinned_ids), _BRANCHES_KEPT)
     return pinned_ids
 
 
