@@ -109,6 +109,11 @@ class LooseRequest(Request):
 
     model_config = ConfigDict(extra="ignore")
 
+    @classmethod
+    def other_spellings(cls, field: str) -> tuple[str, ...]:  # noqa: ARG003 - contracts override it
+        """Return the other names by which a caller may give a field."""
+        return ()
+
 
 class ExtraRequest(Request):
     """The arguments of a contract that accepts unknown ones: they are kept, as clean JSON."""

@@ -98,6 +98,18 @@ def test_a_name_of_the_path_may_stand_in_the_body_too(client: ComposeClient) -> 
         assert problem["argument"] == "sessionId"
 
 
+@pytest.mark.parametrize("spelling", ["agent_id", "agent_wallet"])
+def test_a_name_of_the_query_may_be_spelled_otherwise(client: ComposeClient, spelling: str) -> None:
+    kept = client.ok("remember", agentWallet=WALLET, content=f"Kept by {spelling}.")
+    path = f"{PREFIX}/items/{kept['memory']['id']}"
+    found = client.http.get(path, params={spelling: WALLET})
+    assert found.status_code == 200, found.text
+    both = client.http.get(path, params={spelling: "0xb2", "agentWallet": WALLET})
+    assert both.status_code == 400
+    (problem,) = both.json()["error"]["details"]["problems"]
+    assert (problem["argument"], spelling in problem["problem"]) == ("agentWallet", True)
+
+
 def test_a_name_twice_in_the_query_is_named(client: ComposeClient) -> None:
     answer = client.http.get(f"{PREFIX}/{WALLET}?limit=1&limit=2")
     assert answer.status_code == 400

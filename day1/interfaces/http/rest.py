@@ -17,8 +17,8 @@ from starlette.routing import Route as Path
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from day1.call.fields import LooseRequest, UnionRequest
 from day1.call.fields import Request as Arguments
-from day1.call.fields import UnionRequest
 from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
@@ -161,9 +161,17 @@ class _Call:
 
     def __init__(self, route: Route, tool: Tool, callers: Callers) -> None:
         self.route, self.tool, self._callers = route, tool, callers
-        argument_fields = tool.operation.request.model_fields.items()
+        request_class = tool.operation.request
+        argument_fields = request_class.model_fields.items()
         self._lists = {name for name, field in argument_fields if _is_list(field.annotation)}
-        self._takes_request_id = _takes_request_id(tool.operation.request)
+        self._takes_request_id = _takes_request_id(request_class)
+        self._query = dict(route.binding.query)
+        """Name in the query -> argument. For another spelling of a field that is the name itself:
+        the request finds out whether two spellings disagree."""
+        if issubclass(request_class, LooseRequest):
+            for argument in route.binding.query.values():
+                for spelling in request_class.other_spellings(argument):
+                    self._query.setdefault(spelling, spelling)
 
     async def answer(self, request: Request) -> Response:
         """Run the tool's operation in a worker thread and make its response."""
@@ -191,14 +199,14 @@ class _Call:
         if self.route.binding.query or not takes_body(self.route):
             is_loose = self.tool.toolset.namespace.loose
             for name in request.query_params:
-                if name in self.route.binding.query or not is_loose:
+                if name in self._query or not is_loose:
                     self._put(arguments, *self._query_argument(request, name))
         return arguments
 
     def _query_argument(self, request: Request, name: str) -> tuple[str, Any]:
-        argument = self.route.binding.query.get(name)
+        argument = self._query.get(name)
         if argument is None:
-            known_names = ", ".join(self.route.binding.query) or "none"
+            known_names = ", ".join(self._query) or "none"
             raise _refusal(
                 f"The query of {self.tool.name} has no {name[:80]!r}: it takes {known_names}.",
                 name[:80],

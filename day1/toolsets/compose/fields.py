@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, JsonValue, model_validator
-from typing_extensions import TypeAliasType
+from typing_extensions import TypeAliasType, override
 
 from day1.call.fields import JsonObject, LooseRequest, Response
 from day1.errors import InvalidRequest
@@ -111,10 +111,15 @@ class ComposeRequest(LooseRequest):
             return arguments
         renamed_arguments = dict(arguments)
         for field in cls.model_fields:
-            for other_spelling in _other_spellings(field):
+            for other_spelling in cls.other_spellings(field):
                 if renamed_arguments.get(other_spelling) is not None:
                     _move(renamed_arguments, other_spelling, field)
         return renamed_arguments
+
+    @override
+    @classmethod
+    def other_spellings(cls, field: str) -> tuple[str, ...]:
+        return _other_spellings(field)
 
 
 @cache
