@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from day1.home import Named
+from day1.model.rows.origin import Name
 
 
 class _Section(BaseModel):
@@ -187,7 +188,6 @@ class IndexSettings(_Section):
         description="Let a Python program that wrote with `import day1` index, embed and commit "
         "between its calls, in a thread.",
     )
-
     chroma_url: str | None = Field(
         None, description="A Chroma server, as http://HOST:8000; default: Chroma's own files."
     )
@@ -330,9 +330,9 @@ class Settings(BaseSettings):
         description="The space of calls that name none, such as project:metal; default: all "
         "spaces, and new memories have none.",
     )
-    agent_id: str | None = Field(None, description="The agent that writes.")
-    session_id: str | None = Field(None, description="The session of the writes.")
-    task_id: str | None = Field(None, description="The task of the writes.")
+    agent_id: Name = Field(None, description="The agent that writes.")
+    session_id: Name = Field(None, description="The session of the writes.")
+    task_id: Name = Field(None, description="The task of the writes.")
     notify: Annotated[str, AfterValidator(_command)] | None = Field(
         None,
         description="A command that a server runs when something begins to wait for a person: "

@@ -16,6 +16,7 @@ from day1.interfaces.python.calls import Calls, Who, require_text, unfit
 from day1.interfaces.python.memory import Memory
 from day1.interfaces.python.options import Connection
 from day1.model.branches.branch import MAIN
+from day1.model.rows.origin import named
 
 if TYPE_CHECKING:
     from day1.call.operation import Effect
@@ -190,11 +191,19 @@ def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
 def _who(asked: _Asked, settings: Settings) -> Who:
     return Who(
         asked.branch or settings.branch or MAIN,
-        asked.agent or settings.agent_id,
-        asked.more.get("session") or settings.session_id,
+        _name("agent", asked.agent) or settings.agent_id,
+        _name("session", asked.more.get("session")) or settings.session_id,
         settings.task_id,
         asked.space or settings.space,
     )
+
+
+def _name(argument: str, value: object) -> str | None:
+    """Check a name that becomes a column of rows, and return it; None if there is none."""
+    if value is None:
+        return None
+    require_text(argument, value)
+    return named(value, argument)
 
 
 def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:

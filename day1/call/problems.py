@@ -31,7 +31,7 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
             for location_part in error["loc"]
             if not _is_branch_of_union(location_part)
         )
-        description = error["msg"].removeprefix("Value error, ")
+        description = _sentence(error["msg"])
         if error["type"] == "extra_forbidden":
             description = "unknown argument"
             if len(error["loc"]) == 1:
@@ -60,7 +60,7 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
 def invalid_settings(exc: ValidationError) -> InvalidRequest:
     """Build the error with every setting that is not valid, by its name in the environment."""
     problems = [
-        f"DAY1_{'__'.join(map(str, error['loc'])).upper()}: {error['msg']}"
+        f"DAY1_{'__'.join(map(str, error['loc'])).upper()}: {_sentence(error['msg'])}"
         for error in exc.errors(include_input=False)
     ]
     return InvalidRequest("; ".join(problems), problems=problems)
@@ -69,6 +69,11 @@ def invalid_settings(exc: ValidationError) -> InvalidRequest:
 def text_too_long(what: str, **details: Json) -> InvalidRequest:
     """Build the error for a text that is too long; it says how to import the text."""
     return InvalidRequest(f"{what}. {_HOW_TO_IMPORT}", **details)
+
+
+def _sentence(message: str) -> str:
+    """Return pydantic's message without the prefix that it gives to messages of day1."""
+    return message.removeprefix("Value error, ")
 
 
 def _is_branch_of_union(part: object) -> bool:

@@ -146,6 +146,19 @@ def test_a_setting_that_does_not_fit_is_named(cli: CommandLine) -> None:
     assert "DAY1_STORE__WAIT_S" in cli("status", code=1).err
 
 
+@pytest.mark.parametrize("setting", ["DAY1_AGENT_ID", "DAY1_SESSION_ID", "DAY1_TASK_ID"])
+@pytest.mark.parametrize("name", ["a" * 256, "a\nb", "\udcff"])
+def test_a_setting_takes_no_name_that_arguments_may_not_have(
+    cli: CommandLine, setting: str, name: str
+) -> None:
+    cli.env[setting] = name
+    refused = cli.refused("add", "Ada likes tea.")
+    assert refused["code"] == "invalid_request"
+    assert refused["message"].startswith(f"{setting}: it must be a name of at most 255 ")
+    cli.env[setting] = "  "
+    assert cli.json("where")["agent"]["name"] is None
+
+
 # Plumbing
 
 

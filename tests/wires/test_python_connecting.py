@@ -104,6 +104,9 @@ def test_a_folder_that_may_not_be_listed_is_refused(
     [
         ("m", {"colour": "red"}, "colour"),
         ("m", {"token": "t"}, "address of a server"),
+        ("m", {"agent": "a" * 256}, "agent must be a name of at most 255"),
+        ("m", {"session": "a\nb"}, "session must be a name of at most 255"),
+        ("m", {"agent": 5}, "agent must be a text"),
         ("m", {"settings": {"colour": 1}}, "There is no setting colour"),
         ("m", {"settings": {"search": {"exact_rows": -1}}}, "DAY1_SEARCH__EXACT_ROWS"),
         ("m", {"space": "*:*:*", "now": True}, "now"),

@@ -1,7 +1,9 @@
 """Who writes, for which session and task, and how the row came here."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator
 
 from day1.errors import InvalidRequest
 
@@ -21,7 +23,7 @@ class Origin:
 
 
 def named(value: object, what: str) -> str | None:
-    """Check a name that a wire passes beside the arguments, and return it; None if it is blank.
+    """Check a name that no argument of a call passes, and return it; None if it is blank.
 
     Raises:
         InvalidRequest: it is too long, or has characters that no name has.
@@ -31,3 +33,14 @@ def named(value: object, what: str) -> str | None:
     if len(value) > MAX_LABEL or not value.isprintable():
         raise InvalidRequest(f"{what} must be a name of at most {MAX_LABEL} printable characters.")
     return value
+
+
+def _named_by_setting(value: str | None) -> str | None:
+    try:
+        return named(value, "it")
+    except InvalidRequest as exc:
+        raise ValueError(str(exc)) from exc
+
+
+Name = Annotated[str | None, AfterValidator(_named_by_setting)]
+"""A name that a setting gives; a blank one is None."""
