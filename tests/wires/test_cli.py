@@ -159,6 +159,22 @@ def test_a_setting_takes_no_name_that_arguments_may_not_have(
     assert cli.json("where")["agent"]["name"] is None
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("status --branch", "show", "log", "diff", "merge main --into", "history x --branch"),
+        *("review open", "cherry-pick x --from", "task list --type"),
+        *("import graph f --branch", "import jsonl f --branch"),
+    ],
+)
+def test_an_argument_that_is_not_utf_8_is_refused_by_its_text(
+    cli: CommandLine, command: str
+) -> None:
+    refused = cli.refused(*command.split(), "\udcff")
+    assert refused["code"] == "invalid_request"
+    assert "The argument \\xff has bytes that are not UTF-8" in refused["message"]
+
+
 # Plumbing
 
 

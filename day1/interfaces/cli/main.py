@@ -197,8 +197,22 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
-        return _fail(_of_path(exc), as_json="--json" in arguments)
+        return _fail(_of_argument(exc, arguments), as_json="--json" in arguments)
     return exit_code if isinstance(exit_code, int) else DONE
+
+
+def _of_argument(exc: Exception, arguments: Sequence[str]) -> Exception:
+    """Return the refusal for an argument that cannot be used; other errors stay the same."""
+    if isinstance(exc, UnicodeEncodeError):
+        from day1.foreign_files import is_text, shown
+
+        for argument in arguments:
+            if not is_text(argument):
+                return InvalidRequest(
+                    f"The argument {shown(argument)} has bytes that are not UTF-8: write it in "
+                    "UTF-8. Only the path of a file or folder may have other bytes."
+                )
+    return _of_path(exc)
 
 
 def _of_path(exc: Exception) -> Exception:
