@@ -94,3 +94,11 @@ def test_a_redacted_memory_is_left_and_listed(cli: CommandLine, added: str) -> N
     done = cli.json("import", "text", "key.txt")
     assert done["left"] == [{"id": row["id"], "branch": "main", "why": "redacted"}]
     assert cli("export").out == exported
+
+
+@pytest.mark.parametrize("tool", ["text", "lines"])
+def test_an_import_takes_no_writer_that_arguments_may_not_have(cli: CommandLine, tool: str) -> None:
+    note(cli.folder, "memories.txt", "[2026-03-01] - The gateway listens on 8787.")
+    refused = cli.refused("import", tool, "memories.txt", "--agent", "a" * 256)
+    assert refused["code"] == "invalid_request"
+    assert "agent_id: String should have at most 255 characters" in refused["message"]

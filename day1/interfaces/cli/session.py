@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from day1.interfaces.cli.application import Application
     from day1.interfaces.open_store import OpenStore
     from day1.model.branches.branch import Branch
+    from day1.model.rows.origin import Origin
     from day1.services.prime.renewing import PrimeRenewer
     from day1.services.repository.repository import Repository
     from day1.settings import Settings
@@ -109,6 +110,24 @@ class Session:
                 head=LedgerHead(store.repo, f"{HEAD}/{store.node}" if store.node else HEAD),
             )
         )
+
+    def origin(self, agent_id: str | None) -> Origin:
+        """Say who writes rows that no operation writes: as `--agent` says, else the settings.
+
+        Raises:
+            InvalidRequest: no agent can have this name.
+        """
+        from pydantic import ValidationError
+
+        from day1.call.fields import WriteRequest
+        from day1.call.problems import invalid
+        from day1.services.access.calls import origin_of
+
+        try:
+            request = WriteRequest(agent_id=agent_id)
+        except ValidationError as exc:
+            raise invalid("The arguments", WriteRequest, exc) from exc
+        return origin_of(self.context(), request)
 
     def branch(self, name: str | None = None) -> str:
         """Return the name of the branch `name`; default: the command line's current branch."""

@@ -160,8 +160,7 @@ def import_jsonl(session: Session, path: Path, **options: Any) -> None:
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], options: dict[str, Any]) -> None:
-    from day1.call.fields import WriteRequest
-    from day1.services.access.calls import branch_of, origin_of
+    from day1.services.access.calls import branch_of
     from day1.services.exchange.importing import import_foreign
     from day1.services.exchange.screening import WithoutSecrets
 
@@ -171,7 +170,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], options: dict[str, 
     source = session.app.sources.import_source(kind, paths, session.store().folder.parent)
     if session.settings.write.secrets == "refuse":
         source = WithoutSecrets(source)
-    origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
+    origin = session.origin(options["agent"])
 
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)

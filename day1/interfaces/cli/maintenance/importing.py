@@ -181,15 +181,14 @@ def _confirmed(session: Session, source: ToolMemory) -> bool:
 
 def _bring(session: Session, source: ToolMemory, options: Document) -> Document:
     """Import onto the tool's branch, and open a review of that branch."""
-    from day1.call.fields import WriteRequest
-    from day1.services.access.calls import branch_of, origin_of
+    from day1.services.access.calls import branch_of
     from day1.services.exchange.importing import import_foreign
     from day1.services.exchange.tool_import import import_branch
 
     context = session.context(create=True)
     target_branch = branch_of(context, options["into"])
     branch = import_branch(context.repo, source.name, target_branch, session.now())
-    origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
+    origin = session.origin(options["agent"])
     with session.screen.progress("Importing") as report_progress:
         import_result = import_foreign(context.repo, branch, source, origin, report_progress)
     document = imported(session, branch.name, import_result)
