@@ -175,6 +175,10 @@ def test_an_argument_that_is_not_utf_8_is_refused_by_its_text(
     assert "The argument \\xff has bytes that are not UTF-8" in refused["message"]
 
 
+def test_more_commits_than_a_machine_can_count_are_refused(cli: CommandLine) -> None:
+    assert "is not in the range" in cli("log", "-n", str(10**20), code=2).err
+
+
 # Plumbing
 
 

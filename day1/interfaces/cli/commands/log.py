@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("log")
 @click.argument("branch", required=False)
-@click.option("-n", "limit", type=click.IntRange(min=1), help="Maximum number of commits.")
+@click.option("-n", "limit", type=click.IntRange(1, sys.maxsize), help="Maximum number of commits.")
 @click.option("--oneline", is_flag=True, help="Each commit on one line.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges; each commit on one line.")
 @click.option("--all", "every", is_flag=True, help="Of every branch.")
