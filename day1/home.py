@@ -90,8 +90,7 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     if naming_settings.home is not None:
         return Home(naming_settings.home.expanduser().absolute(), "home")
     if naming_settings.url is not None:
-        url = urlsplit(naming_settings.url)
-        server_address = f"{url.hostname}:{url.port}{url.path}"
+        server_address = _server_address(naming_settings.url)
         return Home(cache_folder() / "day1" / "nodes" / _hashed(server_address), "server")
     start_folder = (start or Path.cwd()).absolute()
     repository = repository_of(start_folder)
@@ -102,6 +101,19 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
             folder = data_folder / "day1" / "projects" / _hashed(origin_address)
             return Home(folder, "origin", repository)
     return _existing(start_folder, repository) or _proposed(repository)
+
+
+def _server_address(store_url: str) -> str:
+    """Return a server's address without user and password; a malformed URL stays as it is.
+
+    Whoever connects refuses a malformed URL, and says what its form is.
+    """
+    try:
+        url = urlsplit(store_url)
+        host, port = url.hostname, url.port
+    except ValueError:
+        return store_url
+    return f"{host}:{port}{url.path}"
 
 
 def is_ours(home: Home) -> bool:

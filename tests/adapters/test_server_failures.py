@@ -7,6 +7,8 @@ from sqlalchemy.exc import DBAPIError
 from day1.adapters.mysql.failures import server_number, translated
 from day1.adapters.mysql.url import parse
 from day1.errors import Day1Error, InvalidRequest, StoreUnavailable
+from day1.home import locate
+from day1.settings import Settings, settings_at
 
 NOTED = "what somebody wrote"
 SAID = [
@@ -136,3 +138,13 @@ def test_a_password_with_an_at_sign_is_not_taken_for_a_host():
     with pytest.raises(InvalidRequest, match="%40") as caught:
         parse("mysql+pymysql://day1:se@cret@db.example.org/day1")
     assert "cret" not in f"{caught.value} {caught.value.details}"
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "99999999", "x", "-1"])
+def test_a_port_that_no_server_has_is_refused(port: str) -> None:
+    url = f"mysql+pymysql://day1:secret@db.example.org:{port}/day1"
+    with pytest.raises(InvalidRequest, match="must have the form") as refused:
+        parse(url)
+    assert "secret" not in str(refused.value)
+    home = locate(settings_at(Settings(home=None), url))
+    assert home.rule == "server"

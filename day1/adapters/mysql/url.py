@@ -34,6 +34,7 @@ _RESTED_S = 1.0
 """Seconds without use after which a connection is pinged before it is used again."""
 _KEPT = 8
 """Number of connections of a pool that stay open."""
+_MAX_PORT = 65_535
 _LOST = 2013
 """The driver's error number for a lost connection."""
 _NOT_CONNECTED = 2003
@@ -83,7 +84,8 @@ def parse(text: str) -> ServerUrl:
     except (ArgumentError, ValueError) as exc:
         raise InvalidRequest(f"DAY1_STORE__URL must have the form {url_form}.") from exc
     database = url.database or ""
-    if url.drivername not in {DRIVER, "mysql"} or not url.host:
+    is_port = url.port is None or 0 < url.port <= _MAX_PORT
+    if url.drivername not in {DRIVER, "mysql"} or not url.host or not is_port:
         raise InvalidRequest(f"DAY1_STORE__URL must have the form {url_form}.")
     if "@" in url.host:  # else the end of the password would stand in messages, as the host
         raise InvalidRequest(
