@@ -1,7 +1,10 @@
 """`day1 backup` as a person and a timer meet it."""
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,3 +87,21 @@ def test_backup_prints_no_text_of_the_memory(cli: CommandLine) -> None:
     said = cli("backup", "b.tar.gz", "--json")
     assert "coffee" not in said.out + said.err
     assert json.loads(said.out)["engine"].startswith("doltlite ")
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("backup", "b.tar.gz")
+    make_folder = Path.mkdir
+
+    def of_a_disk_that_is_mounted_to_read(path: Path, *arguments: Any, **options: Any) -> None:
+        if path.suffix == ".tmp":
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        make_folder(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", of_a_disk_that_is_mounted_to_read)
+    for line in ("--check b.tar.gz", "c.tar.gz", "--restore b.tar.gz --into new"):
+        refused = cli.refused("backup", *line.split())
+        assert refused["code"] == "store_read_only"
+        assert f"{cli.folder} cannot be written (Read-only file system)" in refused["message"]
