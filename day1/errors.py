@@ -269,6 +269,10 @@ class StoreFull(StoreUnavailable):
     """The disk is full, or the file could not grow; nothing was written."""
 
 
+class OutputFailed(Day1Error):
+    """A command could not write its answer to standard output; what it did is done."""
+
+
 class StoreReadOnly(Day1Error):
     """The store's folder is not writable for this user."""
 

@@ -10,7 +10,7 @@ from typing import IO
 
 from day1.errors import InvalidRequest, NotFound
 from day1.foreign_files import lines_in, open_file_or_pipe, shown
-from day1.interfaces.cli.render import escaped, leave
+from day1.interfaces.cli.render import escaped, leave, output_failed
 
 
 @contextmanager
@@ -34,6 +34,10 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
     """Write lines and return their number. When the reader is gone, end the process silently.
 
     On a terminal, characters that would control it are escaped as in JSON.
+
+    Raises:
+        OutputFailed: stdout cannot be written.
+        OSError: another file cannot be written.
     """
     line_count, is_terminal = 0, file.isatty()
     try:
@@ -43,6 +47,10 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
         file.flush()
     except BrokenPipeError:
         leave()
+    except OSError as exc:
+        if file is sys.stdout.buffer:
+            raise output_failed(exc) from exc
+        raise
     return line_count
 
 

@@ -188,7 +188,7 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
         exit_code: Any = day1.main(
             list(arguments), prog_name="day1", standalone_mode=False, obj=application
         )
-        sys.stdout.flush()
+        _flush()
     except BrokenPipeError:
         from day1.interfaces.cli.render import be_quiet
 
@@ -199,6 +199,23 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
     except Exception as exc:  # noqa: BLE001 - the wire's outermost handler
         return _fail(_of_argument(exc, arguments), as_json="--json" in arguments)
     return exit_code if isinstance(exit_code, int) else DONE
+
+
+def _flush() -> None:
+    """Write what Python still holds of the answer.
+
+    Raises:
+        BrokenPipeError: the reader is gone.
+        OutputFailed: stdout cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        from day1.interfaces.cli.render import output_failed
+
+        raise output_failed(exc) from exc
 
 
 def _of_argument(exc: Exception, arguments: Sequence[str]) -> Exception:

@@ -14,6 +14,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from day1.errors import OutputFailed
 from day1.interfaces.cli.codes import READER_LEFT
 from day1.model.values.callbacks import ReportProgress
 from day1.model.values.showing import UNSEEN, short_commit, short_id
@@ -157,11 +158,27 @@ def _of(done: int, total: int | None) -> str:
 
 
 def put(stream: TextIO, text: str) -> None:
-    """Write to a stream; when its reader is gone, end the process silently."""
+    """Write to a stream; when its reader is gone, end the process silently.
+
+    Raises:
+        OutputFailed: stdout cannot be written. What stderr cannot take is left out.
+    """
     try:
         stream.write(text)
     except BrokenPipeError:
         leave()
+    except OSError as exc:
+        if stream is sys.stdout:
+            raise output_failed(exc) from exc
+
+
+def output_failed(exc: OSError) -> OutputFailed:
+    """Build the error for an answer that stdout did not take, and discard what is left of it."""
+    be_quiet()
+    return OutputFailed(
+        f"The answer could not be written ({exc.strerror}). What the command did is done: see it "
+        "with `day1 status` and `day1 log`."
+    )
 
 
 def leave() -> None:
