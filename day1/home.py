@@ -27,6 +27,10 @@ WHY: Final[dict[Rule, str]] = {
     "repository": "There is no store yet; a new one would be in the folder of this git repository.",
     "none": "There is no store yet, and this folder is in no git repository.",
 }
+_SERVER_URL: Final = re.compile(
+    r"[^:]*://(?:[^:/]*(?::[^@]*)?@)?(\[[^/?]+\]|[^:/?]*)(?::([^/?]*))?(/[^?]*)?"
+)
+"""A URL as the driver reads it: unlike in other URLs, a password may have any character but '@'."""
 _FOUND: Final = frozenset[Rule]({"upward", "worktree"})
 """The rules by which a store is found that no setting names."""
 
@@ -90,8 +94,8 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     if naming_settings.home is not None:
         return Home(naming_settings.home.expanduser().absolute(), "home")
     if naming_settings.url is not None:
-        server_address = _server_address(naming_settings.url)
-        return Home(cache_folder() / "day1" / "nodes" / _hashed(server_address), "server")
+        node_name = _hashed(_server_address(naming_settings.url))
+        return Home(cache_folder() / "day1" / "nodes" / node_name, "server")
     start_folder = (start or Path.cwd()).absolute()
     repository = repository_of(start_folder)
     if naming_settings.project == "origin" and repository is not None:
@@ -103,17 +107,16 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     return _existing(start_folder, repository) or _proposed(repository)
 
 
-def _server_address(store_url: str) -> str:
-    """Return a server's address without user and password; a malformed URL stays as it is.
+def _server_address(url: str) -> str:
+    """Return host, port and database of a store on a server, without user and password.
 
-    Whoever connects refuses a malformed URL, and says what its form is.
+    A text of another form is returned as it is: it names no server, and nothing can open it.
     """
-    try:
-        url = urlsplit(store_url)
-        host, port = url.hostname, url.port
-    except ValueError:
-        return store_url
-    return f"{host}:{port}{url.path}"
+    match = _SERVER_URL.match(url)
+    if match is None:
+        return url
+    host, port, path = match.groups()
+    return f"{host.strip('[]').lower()}:{port}{path or ''}"
 
 
 def is_ours(home: Home) -> bool:

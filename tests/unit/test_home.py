@@ -2,7 +2,7 @@
 
 import pytest
 
-from day1.home import address
+from day1.home import Named, address, locate
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,16 @@ def test_all_ways_to_write_an_address_are_one(url: str) -> None:
 )
 def test_a_path_stays_a_path(url: str, found: str | None) -> None:
     assert address(url) == found
+
+
+@pytest.mark.parametrize("password", ["/", "?", "#", "[", "a/b:c?d#e[f]", "%40"])
+def test_a_password_of_any_characters_names_the_same_folder(password: str) -> None:
+    url = "mysql+pymysql://day1:{}@Db.example.org:3306/memory?ssl_ca=/etc/a@b.pem"
+    home = locate(Named(url=url.format(password)))
+    assert home == locate(Named(url="mysql://db.example.org:3306/memory"))
+    assert home.rule == "server"
+
+
+@pytest.mark.parametrize("port", ["none", "99999999"])
+def test_a_wrong_port_is_left_to_those_who_connect(port: str) -> None:
+    assert locate(Named(url=f"mysql+pymysql://day1:secret@db:{port}/memory")).rule == "server"
