@@ -119,6 +119,18 @@ def _server_address(url: str) -> str:
     return f"{host.strip('[]').lower()}:{port}{path or ''}"
 
 
+def server_name(url: str) -> str | None:
+    """Return where a store on a server is, as messages name it: without user and password.
+
+    A text of another form has no such name, since any part of it may be of the password.
+    """
+    match = _SERVER_URL.match(url)
+    host, port, path = match.groups() if match is not None else ("", None, None)
+    if not host or "@" in host or not (port or "0").isdecimal():
+        return None
+    return f"{host.strip('[]')}:{port or 3306}{path or ''}"
+
+
 def is_ours(home: Home) -> bool:
     """Whether a store is this user's, or a setting names it: its owner can read all writes.
 

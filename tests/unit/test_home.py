@@ -2,7 +2,7 @@
 
 import pytest
 
-from day1.home import Named, address, locate
+from day1.home import Named, address, locate, server_name
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,18 @@ def test_a_password_of_any_characters_names_the_same_folder(password: str) -> No
 @pytest.mark.parametrize("port", ["none", "99999999"])
 def test_a_wrong_port_is_left_to_those_who_connect(port: str) -> None:
     assert locate(Named(url=f"mysql+pymysql://day1:secret@db:{port}/memory")).rule == "server"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("mysql+pymysql://day1:secret@db.example.org:3310/memory", "db.example.org:3310/memory"),
+        ("mysql://day1:se/c?r#t[@db/memory?ssl_ca=/etc/ca.pem", "db:3306/memory"),
+        ("mysql+pymysql://day1:secret@[::1]:3310/memory", "::1:3310/memory"),
+        ("mysql+pymysql://day1:sec@ret@db/memory", None),
+        ("mysql+pymysql://day1:secret", None),
+        ("day1:secret@db/memory", None),
+    ],
+)
+def test_a_server_is_named_without_any_part_of_the_password(url: str, name: str | None) -> None:
+    assert server_name(url) == name

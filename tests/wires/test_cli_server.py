@@ -36,6 +36,27 @@ def test_a_store_is_made_on_the_server_and_nothing_in_this_folder(
     assert list(cli.folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("folder", ["", "node"])
+def test_where_names_the_server_also_while_it_is_away(
+    cli: CommandLine, dolt_database: str, folder: str
+) -> None:
+    cli.env["DAY1_HOME"] = folder and str(cli.home / folder)
+    cli("init")
+    found = cli.json("where")
+    assert (found["store"], found["rule"]) == (place(dolt_database), "server")
+    assert found["branch"]["name"] == "main"
+    away = "127.0.0.1:1/memory"
+    cli.env["DAY1_STORE__URL"] = f"mysql+pymysql://day1:secret@{away}"
+    found = cli.json("where")
+    assert (found["store"], found["why"]) == (away, "DAY1_STORE__URL names it.")
+    assert "cannot be connected to" in found["branch"]["why"]
+    assert away in cli("where").out
+    cli.env["DAY1_STORE__URL"] = "mysql+pymysql://day1:sec@ret@db/memory"
+    said = cli("where")
+    assert "%40" in said.out
+    assert "ret@db" not in said.out + said.err
+
+
 def test_the_doctor_tells_the_server_from_this_machine(cli: CommandLine) -> None:
     cli("init")
     found = {each["name"]: each for each in cli.json("doctor")["findings"]}

@@ -23,14 +23,17 @@ def where_command(session: Session) -> None:
     Nothing is made: without a store it says where one would be. --json has the same. A store that
     cannot be opened has no branch here; `day1 doctor` says what is wrong.
     """
-    from day1.home import WHY, is_store, locate
+    from day1.home import WHY, is_store, locate, server_name
 
     settings, home = session.settings, locate(session.settings)
-    store_exists = settings.store.url is not None or is_store(home.folder)
-    store_place, branch_document = str(home.folder), dict(_BEGINS)
+    url, rule, branch_document = settings.store.url, home.rule, dict(_BEGINS)
+    store_exists = url is not None or is_store(home.folder)
+    store_place: str | None = str(home.folder)
+    if url is not None:  # DAY1_HOME then names only this machine's own folder
+        store_place, rule = server_name(url.get_secret_value()), "server"
     if store_exists:
         try:
-            store_place, branch_document = session.store().where, _branch(session)
+            branch_document = _branch(session)
         except Day1Error as exc:
             branch_document = {"name": None, "why": f"It cannot be opened: {exc}"}
     project_folder = home.repository and str(home.repository.common)
@@ -38,8 +41,8 @@ def where_command(session: Session) -> None:
     document = {
         "store": store_place,
         "exists": store_exists,
-        "rule": home.rule,
-        "why": WHY[home.rule],
+        "rule": rule,
+        "why": WHY[rule],
         "project": project_folder,
         "branch": branch_document,
         "server_branch": server_branch_document,
@@ -48,8 +51,8 @@ def where_command(session: Session) -> None:
     if session.answer(document):
         return
     screen = session.screen
-    screen.line("Store   ", (store_place, "bold"), "" if store_exists else " (not made yet)")
-    screen.line("        ", WHY[home.rule])
+    screen.line("Store   ", (store_place or _NAMELESS, "bold"), "" if store_exists else _MISSING)
+    screen.line("        ", WHY[rule])
     if project_folder is not None:
         screen.line("        ", f"Project: {project_folder}")
     for label, setting in (
@@ -57,9 +60,11 @@ def where_command(session: Session) -> None:
         ("", server_branch_document),
         ("Agent", agent_document),
     ):
-        screen.line(f"{label:8}", (setting["name"] or "(no name)", "branch"), f"  {setting['why']}")
+        screen.line(f"{label:8}", (setting["name"] or _NAMELESS, "branch"), f"  {setting['why']}")
 
 
+_NAMELESS: Final = "(no name)"
+_MISSING: Final = " (not made yet)"
 _BEGINS: Final[Mapping[str, Any]] = {
     "name": MAIN,
     "why": "A command begins here; `day1 switch` goes elsewhere.",
