@@ -57,6 +57,20 @@ def test_where_names_the_server_also_while_it_is_away(
     assert "ret@db" not in said.out + said.err
 
 
+def test_a_copy_takes_a_password_of_any_characters(
+    cli: CommandLine, dolt_url: str, dolt_database: str
+) -> None:
+    name = dolt_database.rpartition("/")[2]
+    del cli.env["DAY1_STORE__URL"]
+    cli("init")
+    with servers.connection(dolt_url) as opened, opened.cursor() as cursor:
+        cursor.execute(f"CREATE USER '{name}p'@'%' IDENTIFIED BY 'se/c?r#t['")
+        cursor.execute(f"GRANT ALL PRIVILEGES ON *.* TO '{name}p'@'%'")
+        url = f"mysql+pymysql://{name}p:se/c?r#t[@{place(dolt_database)}"
+        assert cli.json("copy", ".day1", url)["to"] == f"mysql+pymysql://{place(dolt_database)}"
+        cursor.execute(f"DROP USER '{name}p'@'%'")
+
+
 def test_the_doctor_tells_the_server_from_this_machine(cli: CommandLine) -> None:
     cli("init")
     found = {each["name"]: each for each in cli.json("doctor")["findings"]}

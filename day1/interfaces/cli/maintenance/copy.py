@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from urllib.parse import urlsplit
 
 import click
 
@@ -77,7 +76,8 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
 
 def _shown(where: str) -> str:
     """Return a store's address without user and password."""
+    from day1.home import server_name
+
     if "://" not in where:
         return where
-    url = urlsplit(where)
-    return f"{url.scheme}://{url.hostname}:{url.port}{url.path}"
+    return f"{where.partition(':')[0]}://{server_name(where)}"
