@@ -1,11 +1,14 @@
 """What a caller is told of a server's errors: what to do, and never the driver's words."""
 
+import socket
+import threading
+
 import pytest
 from pymysql import err
 from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.mysql.failures import server_number, translated
-from day1.adapters.mysql.url import parse
+from day1.adapters.mysql.url import connect, engine_of, parse
 from day1.errors import Day1Error, InvalidRequest, StoreUnavailable
 from day1.home import locate
 from day1.settings import Settings, settings_at
@@ -91,6 +94,29 @@ def test_who_was_never_connected_is_not_told_that_something_may_be_stored(number
     lost = pytest.raises(StoreUnavailable, match=r"db\.example\.org.*may be stored already")
     with lost, translated("db.example.org:3306/day1"):
         raise err.OperationalError(2013, "Lost connection to MySQL server during query")
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\5\0\0\0\x0aabcd", b""],
+    ids=["ssh", "http", "cut off", "nothing"],
+)
+def test_what_greets_as_another_server_was_not_connected_to(greeting):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def greet():
+            client, _ = listener.accept()
+            with client:
+                client.sendall(greeting)
+
+        greeter = threading.Thread(target=greet)
+        greeter.start()
+        place = parse(f"mysql://day1:secret@127.0.0.1:{listener.getsockname()[1]}/day1")
+        engine = connect(place)
+        with pytest.raises(StoreUnavailable, match=r"cannot be connected to.*host and port"):
+            engine_of(engine, place.name)
+        greeter.join()
+    engine.dispose()
 
 
 @pytest.mark.parametrize("name", ["mysql", "information_schema", "Mysql", "mo_catalog", "system"])

@@ -1,6 +1,7 @@
 """A SQL server that keeps a store: which engine it is, and connections to it."""
 
 import ssl
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -193,14 +194,18 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
 
 
 def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
-    """Connect. A connection lost during the handshake was never open, so a retry is safe."""
-    failure_class = dialect.loaded_dbapi.OperationalError
+    """Connect. A connection lost during the handshake was never open, so a retry is safe.
+
+    The same holds where something else than such a server greets, as at a wrong port: the driver
+    then raises errors without a number, also those of Python.
+    """
+    driver = dialect.loaded_dbapi
     try:
         connection = dialect.connect(*given, **named)
-    except failure_class as exc:
-        if exc.args[0] != _LOST:
+    except (driver.Error, struct.error, IndexError) as exc:
+        if server_number(exc) not in {None, 0, _LOST}:
             raise
-        raise failure_class(
+        raise driver.OperationalError(
             _NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}"
         ) from exc
     if _MATRIXONE in connection.get_server_info():
