@@ -127,7 +127,8 @@ def failures_of(store: OpenStore) -> Report:
 
 def lease_of(store: OpenStore, name: str) -> Lease:
     """Make the lease of a chore for one process: on servers a record, in folders a lock."""
-    return LeasePlace(store.folder, store.node, store.repo.ledger, store.clock).lease(name)
+    rows, ledger = store.repo.store, store.repo.ledger
+    return LeasePlace(store.folder, store.node, ledger, store.clock, rows.present).lease(name)
 
 
 def job_runner(store: OpenStore, report: Report, clock: Clock | None = None) -> ChoreRunner | None:

@@ -21,6 +21,8 @@ class LeasePlace:
     """This machine's id; empty if the store is a folder."""
     ledger: Ledger
     clock: Callable[[], int]
+    present: Callable[[int], int]
+    """Gives the store's time for the machine's."""
 
     def lease(self, name: str) -> Lease:
         """Make the lease of a chore for this process."""
@@ -31,7 +33,8 @@ class LeasePlace:
         from day1.model.values.ids import new_id
         from day1.services.upkeep.ledger_lease import LedgerLease
 
-        return LedgerLease(self.ledger, name, new_id("process", self.clock()), self.clock)
+        holder = new_id("process", self.clock())
+        return LedgerLease(self.ledger, name, holder, self.clock, self.present)
 
     def is_held(self, name: str) -> bool:
         """Whether some process of the store holds the lease of a chore now."""
@@ -39,7 +42,8 @@ class LeasePlace:
             from day1.model.access.lease import HeldLease
 
             lease_record = self.ledger.record(HeldLease, name)
-            return lease_record is not None and self.clock() < lease_record.expires_at
+            now = self.present(self.clock())
+            return lease_record is not None and now < lease_record.expires_at
         from day1.adapters.file_lease import is_locked
 
         return is_locked(self.folder / f"{name}.lock")

@@ -108,6 +108,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
         open_resources.callback(uses.close)
         prime_services = PrimeServices(uses, primes)
         search = _search_engine(settings, repo, index, serves=serves)
+        lease_place = LeasePlace(folder, engine.node, ledger, now, engine.store.present)
         return OpenStore(
             folder,
             engine.where,
@@ -119,7 +120,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             chat_model,
             pinning(settings.pinning),
             judge(settings, chat_model),
-            _job_services(settings, LeasePlace(folder, engine.node, ledger, now), chat_model),
+            _job_services(settings, lease_place, chat_model),
             read_only,
             now,
             ChoreFile(folder).failing,

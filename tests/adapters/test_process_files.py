@@ -74,7 +74,8 @@ def test_others_are_told_whether_a_lease_is_held(tmp_path: Path) -> None:
     make(tmp_path / "store")
     with opened(tmp_path / "store") as store:
         for node in ("", "node_1"):
-            place = LeasePlace(store.folder, node, store.repo.ledger, store.clock)
+            ledger, present = store.repo.ledger, store.repo.store.present
+            place = LeasePlace(store.folder, node, ledger, store.clock, present)
             assert not place.is_held("jobs")
             assert not (store.folder / "jobs.lock").exists() or node
             lease = place.lease("jobs")

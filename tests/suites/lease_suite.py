@@ -2,25 +2,32 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from unittest.mock import Mock
 
 import pytest
 
 from day1.errors import StoreUnavailable
-from day1.model.values.instant import SECOND
+from day1.model.values.instant import DAY, SECOND
 from day1.ports.ledger import Ledger
 from day1.services.upkeep.ledger_lease import LASTS, LedgerLease
 
 
 @dataclass
 class Nodes:
-    """Two nodes of a store, each with a ledger of its own, and one clock."""
+    """Two nodes of a store, each with a ledger of its own; the store's clock, and the machines'."""
 
     ledgers: tuple[Ledger, Ledger]
     now: int = 1_000 * SECOND
+    ahead: int = 0
 
     def lease(self, node: int, name: str = "consolidate") -> LedgerLease:
-        return LedgerLease(self.ledgers[node], name, f"process_{node}", lambda: self.now)
+        ledger, holder = self.ledgers[node], f"process_{node}"
+        machine_clock = partial(self._machine_time, self.ahead)
+        return LedgerLease(ledger, name, holder, machine_clock, lambda _: self.now)
+
+    def _machine_time(self, ahead: int) -> int:
+        return self.now + ahead
 
 
 class LeaseContract:
@@ -51,6 +58,28 @@ class LeaseContract:
         nodes.now += 1
         assert nodes.lease(1).acquire()
         assert not nodes.lease(0).acquire(), "it may not go on when it wakes up"
+
+    @pytest.mark.parametrize("ahead", [-DAY, DAY])
+    def test_a_machine_whose_clock_is_wrong_keeps_a_lease_no_longer(
+        self, nodes: Nodes, ahead: int
+    ) -> None:
+        right = nodes.lease(0)
+        nodes.ahead = ahead
+        wrong = nodes.lease(1)
+        assert [right.acquire(), wrong.acquire()] == [True, False]
+        right.release()
+        assert [wrong.acquire(), right.acquire()] == [True, False]
+        nodes.now += LASTS
+        assert right.acquire()
+
+    def test_a_clock_that_is_set_back_does_not_make_a_lease_last(self, nodes: Nodes) -> None:
+        nodes.ahead = DAY
+        mine = nodes.lease(0)
+        assert mine.acquire()
+        nodes.now += LASTS
+        assert nodes.lease(1).acquire()
+        mine.clock = lambda: nodes.now
+        assert not mine.acquire()
 
     def test_a_lease_that_is_renewed_does_not_expire(self, nodes: Nodes) -> None:
         mine, theirs = nodes.lease(0), nodes.lease(1)

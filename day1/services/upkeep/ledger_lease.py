@@ -20,19 +20,27 @@ _RENEWED: Final = 20 * SECOND
 
 @dataclass(slots=True)
 class LedgerLease(Lease):
-    """The lease `name` for the process `holder`; machines' clocks may differ by some seconds."""
+    """The lease `name` for the process `holder`, dated by the store's clock.
+
+    If machines dated leases, one whose clock is ahead could keep all others from the chore.
+    """
 
     ledger: Ledger
     name: str
     holder: str
     clock: Callable[[], int]
+    present: Callable[[int], int]
+    """Gives the store's time for the machine's."""
     _record: HeldLease | None = None
+    _renewed_at: int = 0
+    """The machine's time at which the lease was last taken or renewed."""
 
     @override
     def acquire(self) -> bool:
-        now = self.clock()
-        if self._record is not None and now < self._record.expires_at - LASTS + _RENEWED:
+        machine_time = self.clock()
+        if self._record is not None and 0 <= machine_time - self._renewed_at < _RENEWED:
             return True
+        now = self.present(machine_time)
         earlier_lease = self.ledger.record(HeldLease, self.name)
         self._record = None
         is_ours = earlier_lease is not None and earlier_lease.holder == self.holder
@@ -41,7 +49,7 @@ class LedgerLease(Lease):
         held_since = earlier_lease.created_at if earlier_lease is not None and is_ours else now
         new_lease = HeldLease(self.name, self.holder, held_since, now + LASTS)
         if self.ledger.swap(earlier_lease, new_lease):
-            self._record = new_lease
+            self._record, self._renewed_at = new_lease, machine_time
         return self._record is not None
 
     @override
