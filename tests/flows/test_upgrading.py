@@ -10,6 +10,7 @@ import pytest
 
 from day1.adapters.ledger.tables import SUM, TABLES, VERSION
 from day1.interfaces.open_store import OpenStore
+from tests.engine import needs_files
 from tests.flows.opened_store import MERGE, call, facts, opened, read_only, refused
 from tests.forkserver import python
 
@@ -37,6 +38,7 @@ FACTS = [
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """A store with a ledger of version 1: a held item, a snapshot, a task, a pending row."""
+    needs_files()
     folder = tmp_path / "store"
     with opened(folder, create=True) as opened_store:
         conflict = write_one(opened_store, "The deploy job waits 20 seconds.")
