@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from day1.model.workspace.mind import Mind
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 _WAIT_S: Final = 20.0
 """Seconds after which no further attempt begins."""
 _FIRST_PAUSE_S: Final = 0.01
@@ -97,6 +99,18 @@ def find_record(repo: Repository, kind: type[T], record_id: str, advice: Advice)
         details = {f"{class_name}_id": record_id}
         raise NotFound(f"There is no {class_name} {record_id!r}.", advice, **details)
     return record
+
+
+def keep_newest(cache: dict[K, V], key: K, value: V, most: int) -> None:
+    """Put a value into a cache as its newest one; only the newest `most` values stay.
+
+    Threads share the caches without a lock. No other thread can interrupt one of these steps, so
+    the cache may change in between.
+    """
+    cache.pop(key, None)
+    cache[key] = value
+    for oldest_key in list(cache)[:-most]:
+        cache.pop(oldest_key, None)
 
 
 def attempts() -> Iterator[None]:

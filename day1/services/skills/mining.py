@@ -26,8 +26,7 @@ from day1.model.skills.structure import PATTERN, Structure, of_tools, read_struc
 from day1.model.values.ids import derived_id
 from day1.model.values.wallet_space import Owner
 from day1.ports.reading import Reading
-from day1.services.repository.caches import keep_newest
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, keep_newest
 from day1.services.rows.bulk_writes import edits_of, was_removed
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.rows.spaces import spaces_below

@@ -11,8 +11,7 @@ from day1.model.rows.change import ReadState, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, Kind, text_of
 from day1.ports.reading import Reading
 from day1.services.access.calls import Call, branch_of, spaces_of
-from day1.services.repository.caches import keep_newest
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, keep_newest
 from day1.services.workspace.items import KINDS, Spaces, present_items
 
 _CACHED: Final = 4

@@ -15,8 +15,7 @@ from day1.model.rows.kind import canonical
 from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
 from day1.services.access.calls import Call, branch_of
 from day1.services.branches.desks import write_desk
-from day1.services.repository.caches import keep_newest
-from day1.services.repository.repository import Repository, attempts
+from day1.services.repository.repository import Repository, attempts, keep_newest
 from day1.services.tasks.tasks import find_task
 
 CLIENT: Final = "gwt"

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from day1.model.prime.choosing import PINNED
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT
-from day1.services.repository.caches import keep_newest
+from day1.services.repository.repository import Repository, keep_newest
 from day1.services.search.indexing import changes_between
 from day1.services.workspace.items import Spaces, present_items
 
 if TYPE_CHECKING:
     from day1.ports.reading import Reading
-    from day1.services.repository.repository import Repository
 
 _BRANCHES_KEPT: Final = 200
 """Maximum number of branches whose pinned facts a process keeps."""

@@ -1,6 +1,6 @@
 """Caches without a lock: what stays in them."""
 
-from day1.services.repository.caches import keep_newest
+from day1.services.repository.repository import keep_newest
 
 
 def test_the_newest_values_stay() -> None:
