@@ -170,6 +170,7 @@ def put(stream: TextIO, text: str) -> None:
     except OSError as exc:
         if stream is sys.stdout:
             raise output_failed(exc) from exc
+        be_quiet(stream)
 
 
 def output_failed(exc: OSError) -> OutputFailed:
@@ -187,8 +188,8 @@ def leave() -> None:
     raise click.exceptions.Exit(READER_LEFT)
 
 
-def be_quiet() -> None:
-    """Discard the output that Python would still write at exit."""
+def be_quiet(stream: TextIO | None = None) -> None:
+    """Discard what Python would still write to a stream at exit; by default to stdout."""
     null_device = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null_device, sys.stdout.fileno())
+    os.dup2(null_device, (stream or sys.stdout).fileno())
     os.close(null_device)
