@@ -188,7 +188,10 @@ def address(url: str) -> str | None:
     """
     remote = url.strip()
     if "://" in remote:
-        url_parts = urlsplit(remote)
+        try:
+            url_parts = urlsplit(remote)
+        except ValueError:  # such as a bracket that is not closed: git cannot use it either
+            return None
         remote = f"{(url_parts.hostname or '').lower()}{url_parts.path}"
     elif match := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", remote):
         remote = f"{match[1].lower()}/{match[2].lstrip('/')}"

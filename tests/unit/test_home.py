@@ -20,9 +20,15 @@ def test_all_ways_to_write_an_address_are_one(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "found"), [("", None), ("/srv/app.git", "/srv/app"), ("../app", "../app")]
+    ("url", "found"),
+    [
+        ("", None),
+        ("/srv/app.git", "/srv/app"),
+        ("../app", "../app"),
+        ("https://[example.org/app", None),
+    ],
 )
-def test_a_path_stays_a_path(url: str, found: str | None) -> None:
+def test_a_path_stays_a_path_and_a_malformed_url_is_none(url: str, found: str | None) -> None:
     assert address(url) == found
 
 

@@ -206,6 +206,13 @@ def test_a_branch_that_is_not_there_is_refused(core: Session, tool: str) -> None
         assert answer.structured["error"]["code"] == "unknown_branch", "never main instead"
 
 
+@pytest.mark.parametrize("key", ["branch", "agent_id", "space"])
+def test_a_name_in_meta_that_is_no_text_is_refused(core: Session, key: str) -> None:
+    for wrong in (5, True, ["main"], {"name": "main"}):
+        answer = core.call("memory_branch_list", {}, meta={f"day1/{key}": wrong})
+        assert answer.structured["error"]["code"] == "invalid_request", "never the default instead"
+
+
 @pytest.mark.line("S1-008", "S1-089")
 @pytest.mark.parametrize(
     "tool",

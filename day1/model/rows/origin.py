@@ -26,11 +26,11 @@ def named(value: object, what: str) -> str | None:
     """Check a name that no argument of a call passes, and return it; None if it is blank.
 
     Raises:
-        InvalidRequest: it is too long, or has characters that no name has.
+        InvalidRequest: it is no text, too long, or has characters that no name has.
     """
-    if not isinstance(value, str) or not value.strip():
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if len(value) > MAX_LABEL or not value.isprintable():
+    if not isinstance(value, str) or len(value) > MAX_LABEL or not value.isprintable():
         raise InvalidRequest(f"{what} must be a name of at most {MAX_LABEL} printable characters.")
     return value
 
