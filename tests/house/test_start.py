@@ -112,6 +112,6 @@ def test_a_fresh_clone_installs_what_the_script_needs_and_hands_on_its_arguments
     env = {**env, "PYTHON": "python3", "DAY1_EMBEDDER__MODEL_DIR": "here"}
     for _ in range(2):
         subprocess.run([clone / "scripts" / script[0], *script[1:]], env=env, check=True)
-    quiet = "--quiet --disable-pip-version-check --no-compile"
-    install = f"-m pip install {quiet} -e .{extra}"
-    assert (clone / "asked").read_text("utf-8").splitlines() == [install, rest, rest]
+    pip = "-m pip install --quiet --disable-pip-version-check"
+    installs = [f"{pip} --upgrade pip", f"{pip} --no-compile -e .{extra}"]
+    assert (clone / "asked").read_text("utf-8").splitlines() == [*installs, rest, rest]
