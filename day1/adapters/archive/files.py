@@ -1,6 +1,5 @@
 """`ports.archive.Archives` on a file system."""
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from day1.model.files.backup import FILES
 from day1.ports.archive import Archives
 
 _LOCK: Final = "day1-backup.lock"
-_NOT_WRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class CopiedFolder:
@@ -54,14 +52,15 @@ class FileArchives(Archives):
             staging_folder.mkdir(mode=0o700, exist_ok=True)
             names_in_folder = {path.name for path in staging_folder.iterdir()}
         except OSError as exc:
-            if exc.errno in _NOT_WRITABLE:
+            failure = of_system(exc, staging_folder, writing=True)
+            if isinstance(failure, StoreReadOnly):
                 raise StoreReadOnly(
                     f"{target.parent} cannot be written ({exc.strerror}), and day1 works in a "
                     f"folder {staging_folder.name} there: give this user write access to it, or "
                     "name another folder.",
                     path=str(target.parent),
                 ) from exc
-            raise of_system(exc, staging_folder, writing=True) from exc
+            raise failure from exc
         if names_in_folder and _LOCK not in names_in_folder:
             raise Refused(
                 f"{staging_folder} holds other files, and day1 needs that folder: move it away.",
