@@ -199,7 +199,7 @@ def _who(asked: _Asked, settings: Settings) -> Who:
 
 
 def _name(argument: str, value: object) -> str | None:
-    """Check a name that becomes a column of rows, and return it; None if there is none."""
+    """Return a name of the caller after checking it; None if the caller gave no name."""
     if value is None:
         return None
     require_text(argument, value)

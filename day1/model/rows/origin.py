@@ -43,4 +43,4 @@ def _named_by_setting(value: str | None) -> str | None:
 
 
 Name = Annotated[str | None, AfterValidator(_named_by_setting)]
-"""A name that a setting gives; a blank one is None."""
+"""The type of a setting that holds a name. A blank name becomes None."""
